@@ -43,6 +43,7 @@ class Dims {
   int64_t& operator[](size_t i) { return data_[i]; }
   int64_t operator[](size_t i) const { return data_[i]; }
   int64_t front() const { return data_[0]; }
+  int64_t& back() { return data_[size_ - 1]; }
   int64_t back() const { return data_[size_ - 1]; }
 
   void clear() { size_ = 0; }
