@@ -48,7 +48,7 @@ class Buffer {
 
  private:
   struct Destroy {
-    const Plugin* plugin = nullptr;
+    const Plugin* plugin;
     void operator()(PJRT_Buffer* buffer) const;
   };
   const Plugin& plugin() const { return *buffer_.get_deleter().plugin; }

@@ -28,7 +28,7 @@ class Event {
 
  private:
   struct Destroy {
-    const Plugin* plugin = nullptr;
+    const Plugin* plugin;
     void operator()(PJRT_Event* event) const;
   };
   const Plugin& plugin() const { return *event_.get_deleter().plugin; }

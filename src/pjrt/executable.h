@@ -63,7 +63,7 @@ class Executable {
 
  private:
   struct Destroy {
-    const Plugin* plugin = nullptr;
+    const Plugin* plugin;
     void operator()(PJRT_Executable* executable) const;
   };
   const Plugin& plugin() const { return *executable_.get_deleter().plugin; }
@@ -105,7 +105,7 @@ class LoadedExecutable {
 
  private:
   struct Destroy {
-    const Plugin* plugin = nullptr;
+    const Plugin* plugin;
     void operator()(PJRT_LoadedExecutable* executable) const;
   };
   const Plugin& plugin() const { return *executable_.get_deleter().plugin; }

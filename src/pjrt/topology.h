@@ -35,7 +35,7 @@ class Topology {
 
  private:
   struct Destroy {
-    const Plugin* plugin = nullptr;
+    const Plugin* plugin;
     void operator()(PJRT_TopologyDescription* topology) const;
   };
   Topology(std::shared_ptr<Plugin> plugin, PJRT_TopologyDescription* topology);
