@@ -245,8 +245,8 @@ TEST_CASE("the plugin takes what moves elements") {
   Build b;
   Value x = leaf(Dtype::f32, {2, 3}), at = leaf(Dtype::s32, {}), row = leaf(Dtype::f32, {1, 3});
   on.compiles({b.broadcast_in_dim(x, {4, 2, 3}, {1, 2}), b.transpose(x, {1, 0}), b.reverse(x, {0, 1}),
-               b.concatenate({x, x}, 1), b.reshape(x, {6}), b.slice(x, {0, 1}, {2, 3}, {1, 2}), b.convert(x, Dtype::bf16),
-               b.bitcast(x, Dtype::s32, {2, 3}), b.bitcast(x, Dtype::u8, {2, 3, 4}),
+               b.concatenate({x, x}, 1), b.reshape(x, {6}), b.slice(x, {0, 1}, {2, 3}, {1, 2}),
+               b.convert(x, Dtype::bf16), b.bitcast(x, Dtype::s32, {2, 3}), b.bitcast(x, Dtype::u8, {2, 3, 4}),
                b.pad(x, b.scalar_like(x, 1), {1, -1}, {0, 2}, {1, 0}), b.iota(Dtype::s64, {2, 3}, 1),
                b.dynamic_slice(x, {at, at}, {1, 2}), b.dynamic_update_slice(x, row, {at, at}),
                b.update_slice(x, row, {1, 0}), b.optimization_barrier(x)});
