@@ -1,0 +1,17 @@
+# The layers of src/, from tools/layers.txt: tp_layers, and what each may use.
+set(layers_file "${CMAKE_SOURCE_DIR}/tools/layers.txt")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${layers_file}")
+file(STRINGS "${layers_file}" lines REGEX "^[a-z]")
+foreach(line IN LISTS lines)
+  string(REGEX MATCH "^([a-z_]+):([^|]*)\\|?(.*)$" _ "${line}")
+  set(layer "${CMAKE_MATCH_1}")
+  separate_arguments(uses UNIX_COMMAND "${CMAKE_MATCH_2}")
+  separate_arguments(tp_test_uses_${layer} UNIX_COMMAND "${CMAKE_MATCH_3}")
+  list(APPEND tp_layers "${layer}")
+  # A layer comes after those it uses, so their closures are known.
+  set(tp_closure_${layer} "${layer}")
+  foreach(used IN LISTS uses)
+    list(APPEND tp_closure_${layer} ${tp_closure_${used}})
+  endforeach()
+  list(REMOVE_DUPLICATES tp_closure_${layer})
+endforeach()
