@@ -1,4 +1,4 @@
-"""Checks what formatters cannot see (STYLE.md): length, budget, exceptions, macros, names. python3 tools/check_style.py"""
+"""Checks what formatters cannot see: length, budget, exceptions, macros, names. Usage: check_style.py [root]."""
 
 import re
 import sys
