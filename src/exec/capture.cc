@@ -37,8 +37,9 @@ int position_of(std::span<const Value> values, const Node* node) {
 }  // namespace
 
 Result<std::unique_ptr<CapturedProgram>> Runner::capture(std::span<const Value> placeholders,
-                                                         std::span<const Value> outputs, uint64_t /*seed*/,
-                                                         uint64_t offset, uint64_t blocks) {
+                                                         std::span<const uint8_t> updated,
+                                                         std::span<const Value> outputs, uint64_t offset,
+                                                         uint64_t blocks) {
   std::lock_guard<std::recursive_mutex> lock(mutex_);
   auto captured = std::make_unique<CapturedProgram>();
   std::vector<Node*> roots;
@@ -50,8 +51,11 @@ Result<std::unique_ptr<CapturedProgram>> Runner::capture(std::span<const Value> 
     if (root->op != Op::leaf) wanted[root->index] = 1;
   }
   for (size_t s = 0; s < promoted.size(); ++s) promoted[s] = region.order[region.numbers[s].node]->runtime_number;
-  // A placeholder that nothing outside reads again may be updated in place; run_captured decides by call.
-  for (uint8_t& held : region.leaf_held) held = 0;
+  captured->updated.assign(updated.begin(), updated.end());
+  for (size_t i = 0; i < region.leaves.size(); ++i) {
+    int placeholder = position_of(placeholders, region.leaves[i]);
+    region.leaf_held[i] = placeholder < 0 || !updated[placeholder];
+  }
   if (!region.order.empty()) {
     TP_TRY(Program program, rewrite({region, wanted, promoted, target_}));
     captured->words = pack_numbers(program, region);
@@ -93,7 +97,8 @@ Result<Values> Runner::run_captured(CapturedProgram& captured, std::span<const V
       if (!held) return make_error(Code::failed_precondition, "a captured graph was called inside of another");
       buffers.push_back(held->buffer().get());
       // The caller's storage and its argument list are the two references that go when the storage is rebound.
-      bool shared = captured.argument_of[p] < 0 || leaf->refs.load() > 2 || leaf->resident.use_count() > 1;
+      bool shared = captured.argument_of[p] < 0 || !captured.updated[captured.argument_of[p]] ||
+                    leaf->refs.load() > 2 || leaf->resident.use_count() > 1;
       if (shared) withheld.push_back(static_cast<int64_t>(p));
     }
     for (const CapturedProgram::Random& random : captured.random) {

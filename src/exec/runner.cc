@@ -58,16 +58,19 @@ Result<std::unique_ptr<Runner>> Runner::create(const std::string& plugin_path) {
   std::unique_ptr<Runner> runner(new Runner);
   TP_TRY(runner->plugin_, Plugin::load(plugin_path));
   std::vector<NamedValue> options;
-  // Only the CPU plugins know the option; the others refuse unknown ones.
-  if (plugin_path.find("cpu") != std::string::npos) {
-    options.push_back({"cpu_device_count", static_cast<int64_t>(env().cpu_devices)});
-  }
+  // CPU plugins make four devices unasked. They log a line to stderr for the option, so it is given only when needed.
+  bool many = env().cpu_devices > 4 && plugin_path.find("cpu") != std::string::npos;
+  if (many) options.push_back({"cpu_device_count", static_cast<int64_t>(env().cpu_devices)});
   TP_TRY(runner->client_, Client::create(runner->plugin_, options));
   Client& client = *runner->client_;
+  runner->devices_ = client.addressable_devices();
+  if (client.platform_name() == "cpu") {
+    runner->devices_ = runner->devices_.first(std::min<size_t>(runner->devices_.size(), env().cpu_devices));
+  }
   runner->target_ = {client.platform_name(), client.platform_version(), runner->plugin_->api_version().second};
   auto disk = std::make_unique<DiskCache>(env().cache_dir, split_paths(env().cache_readonly), kDiskCacheBytes);
   runner->compiler_ = std::make_unique<Compiler>(client, std::move(disk));
-  for (const Device& device : client.addressable_devices()) {
+  for (const Device& device : runner->devices_) {
     auto account = std::make_shared<MemoryAccount>();
     Result<std::optional<MemoryStats>> stats = device.memory_stats();
     int64_t total = stats.ok() && stats.value() && stats.value()->bytes_limit ? *stats.value()->bytes_limit : host_memory();
@@ -95,7 +98,7 @@ Result<Value> Runner::upload(const void* data, const Type& type, int device) {
     return make_error(Code::out_of_memory, "plugin " + plugin_->name() + " out of memory. needed " + gib(type.bytes()) +
                                                ", free " + gib(account.free()));
   }
-  TP_TRY(Buffer buffer, client_->buffer_from_host(data, type.dtype, type.dims, client_->addressable_devices()[device]));
+  TP_TRY(Buffer buffer, client_->buffer_from_host(data, type.dtype, type.dims, devices_[device]));
   ++stats_.uploads;
   return new_leaf(type, adopt(std::move(buffer), type, device), device);
 }
@@ -120,7 +123,7 @@ Result<Value> Runner::copy_to_device(const Value& leaf, int device) {
   std::lock_guard<std::recursive_mutex> lock(mutex_);
   DeviceBuffer* held = device_buffer(*leaf.get());
   if (!held) return make_error(Code::failed_precondition, "a value of a captured graph has no bytes yet");
-  TP_TRY(Buffer buffer, held->buffer().copy_to_device(client_->addressable_devices()[device]));
+  TP_TRY(Buffer buffer, held->buffer().copy_to_device(devices_[device]));
   return new_leaf(leaf.type(), adopt(std::move(buffer), leaf.type(), device), device);
 }
 
@@ -254,7 +257,7 @@ Result<std::shared_ptr<LoadedProgram>> Runner::program_for(const Region& region,
 
 Result<std::shared_ptr<LoadedProgram>> Runner::load(Program program, const Region& region, int device) {
   auto loaded = std::make_shared<LoadedProgram>();
-  TP_TRY(loaded->executable, compiler_->compile(program.text, client_->addressable_devices()[device]));
+  TP_TRY(loaded->executable, compiler_->compile(program.text, devices_[device]));
   Result<CompiledMemoryStats> memory = loaded->executable.executable().memory_stats();
   if (memory.ok()) loaded->memory = memory.value();
   loaded->has_result.assign(region.order.size(), 0);
@@ -288,7 +291,7 @@ Result<std::vector<Buffer>> Runner::launch(LoadedProgram& loaded, std::vector<PJ
   }
   TP_TRY(Done fits, check_memory(loaded, kept.size(), device));
   (void)fits;
-  Device where = client_->addressable_devices()[device];
+  Device where = devices_[device];
   Buffer packed;
   if (!words.empty()) {
     TP_TRY(packed, client_->buffer_from_host(words.data(), Dtype::s32, Dims{static_cast<int64_t>(words.size())}, where));

@@ -23,6 +23,7 @@ struct CapturedProgram {
   std::shared_ptr<LoadedProgram> loaded;
   std::vector<int> argument_of;  // by program parameter: which placeholder, or -1 for a constant leaf
   std::vector<Value> constants;  // by program parameter: the leaf, where argument_of is -1
+  std::vector<uint8_t> updated;  // by placeholder
   std::vector<int> output_of;    // by asked output: program result, or -1 - k for placeholder k handed through
   std::vector<Value> fixed;      // by asked output: a leaf that no input changes
   std::vector<Type> types;       // by asked output
@@ -44,6 +45,8 @@ class Runner {
 
   std::recursive_mutex& mutex() { return mutex_; }
   Client& client() { return *client_; }
+  // Those that torch sees; its device index is the position here.
+  std::span<const Device> devices() const { return devices_; }
   const Target& target() const { return target_; }
 
   // Makes leaves of the roots (all on one device). `live` are the nodes that storages hold, for operations with
@@ -60,8 +63,11 @@ class Runner {
   // A device-side check, to be looked at with the next host read.
   void add_check(Value flag, Error error);
 
-  Result<std::unique_ptr<CapturedProgram>> capture(std::span<const Value> placeholders, std::span<const Value> outputs,
-                                                   uint64_t seed, uint64_t offset, uint64_t blocks);
+  // `updated`, by placeholder: its storage gets a new value, so the call may reuse its bytes. `offset` is the random
+  // stream's place when the capture began, `blocks` what it took.
+  Result<std::unique_ptr<CapturedProgram>> capture(std::span<const Value> placeholders,
+                                                   std::span<const uint8_t> updated, std::span<const Value> outputs,
+                                                   uint64_t offset, uint64_t blocks);
   Result<Values> run_captured(CapturedProgram& captured, std::span<const Value> arguments, uint64_t seed,
                               uint64_t offset, int device);
 
@@ -88,6 +94,7 @@ class Runner {
   std::recursive_mutex mutex_;
   std::shared_ptr<Plugin> plugin_;
   std::unique_ptr<Client> client_;
+  std::span<const Device> devices_;
   std::unique_ptr<Compiler> compiler_;
   Target target_;
   ProgramTable table_;

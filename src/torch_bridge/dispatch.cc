@@ -1,0 +1,390 @@
+#include "torch_bridge/dispatch.h"
+
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/native/CPUFallback.h>
+#include <ATen/ops/resize.h>
+#include <torch/library.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "torch_bridge/args.h"
+#include "torch_bridge/errors.h"
+#include "torch_bridge/loc.h"
+#include "torch_bridge/pending.h"
+#include "torch_bridge/runtime.h"
+#include "torch_bridge/storage.h"
+#include "torch_bridge/strides.h"
+
+namespace tp::bridge {
+namespace {
+
+enum class Form { functional, in_place, out };
+
+struct Counters {
+  std::atomic<int64_t> lowered{0}, decomposed{0}, on_cpu{0};
+  bool warned = false;
+};
+
+// A kernel's plan: made once, at registration.
+struct BoundOp {
+  const OpEntry* entry;
+  Form form;
+  std::vector<BoundArg> args;
+  std::vector<int> writes;  // stack positions that the op writes
+  size_t num_args, num_returns;
+  int device_arg = -1;      // stack position of a factory's Device
+  int generator_arg = -1;
+  std::string name;         // "aten::add_.Tensor"; outlives the kernel, since nodes point to it
+  Counters* counters;
+};
+
+struct Table {
+  std::mutex mutex;
+  std::map<std::string, std::unique_ptr<Counters>> counters;
+  Decompose decompose = nullptr;
+};
+
+Table& table() {
+  static Table* t = new Table;  // kernels may run during static destruction
+  return *t;
+}
+
+Counters* counters_of(const std::string& name) {
+  Table& t = table();
+  std::lock_guard<std::mutex> lock(t.mutex);
+  auto& slot = t.counters[name];
+  if (!slot) slot = std::make_unique<Counters>();
+  return slot.get();
+}
+
+std::string full_name(const c10::OperatorName& name) {
+  return name.overload_name.empty() ? name.name : name.name + "." + name.overload_name;
+}
+
+// --- the call
+
+// The device of the first tpu tensor among the arguments, else of the Device argument, else the current one.
+int device_of(const BoundOp& op, const c10::IValue* args) {
+  for (size_t i = 0; i < op.num_args; ++i) {
+    const c10::IValue& value = args[i];
+    if (value.isTensor()) {
+      const at::Tensor& t = value.toTensor();
+      if (t.defined() && t.is_privateuseone()) return t.device().index();
+    } else if (value.isTensorList()) {
+      for (const c10::IValue& element : value.toListRef()) {
+        if (element.toTensor().is_privateuseone()) return element.toTensor().device().index();
+      }
+    }
+  }
+  if (op.device_arg >= 0 && args[op.device_arg].isDevice() && args[op.device_arg].toDevice().has_index()) {
+    return args[op.device_arg].toDevice().index();
+  }
+  return current_device();
+}
+
+[[noreturn]] void raise(Error error, const BoundOp& op, const c10::IValue* args) {
+  error.op = op.name;
+  error.args = args_text(args, op.num_args);
+  throw_error(error);
+}
+
+// The value as the written tensor's dtype and sizes; errors in PyTorch's words.
+Value fitted(Build& b, const Value& value, const at::Tensor& target, const BoundOp& op) {
+  if (!value) return value;
+  auto from = to_scalar_type(value.dtype());
+  auto to = target.scalar_type();
+  if (!c10::canCast(from, to)) {
+    return b.fail(Code::invalid_argument, std::string("result type ") + c10::toString(from) +
+                                              " can't be cast to the desired output type " + c10::toString(to));
+  }
+  Dims sizes(target.sizes().data(), target.sizes().size());
+  if (op.form == Form::in_place && !(value.dims() == sizes) && !(b.broadcast_dims(value.dims(), sizes) == sizes)) {
+    return b.fail(Code::invalid_argument, "output with shape [" + dims_text(sizes) +
+                                              "] doesn't match the broadcast shape [" + dims_text(value.dims()) + "]");
+  }
+  return b.broadcast_to(b.convert(value, to_dtype(to)), sizes);
+}
+
+void write_back(Build& b, const BoundOp& op, const Values& values, const c10::IValue* args) {
+  for (size_t k = 0; k < op.writes.size() && k < values.size(); ++k) {
+    at::Tensor target = args[op.writes[k]].toTensor();
+    if (op.form == Form::out) {
+      at::IntArrayRef sizes(values[k].dims().data(), values[k].dims().size());
+      if (target.sizes() != sizes) at::native::resize_output(target, sizes);
+    }
+    Value value = fitted(b, values[k], target, op);
+    if (!b.ok()) return;
+    write_tensor(target, value, b);
+  }
+}
+
+void push_results(const BoundOp& op, Values values, int device, torch::jit::Stack* stack) {
+  c10::IValue* args = stack->data() + stack->size() - op.num_args;
+  std::vector<at::Tensor> tensors;
+  tensors.reserve(values.size());
+  Strides strides = op.entry->layout == Layout::pointwise ? pointwise_strides(args, op.num_args) : Strides();
+  for (Value& value : values) {
+    if (!value) {  // an output that the mask turned off
+      tensors.emplace_back();
+    } else if (strides.permuted && value.rank() == static_cast<int>(strides.order.size())) {
+      tensors.push_back(make_permuted(std::move(value), strides.order, device));
+    } else {
+      tensors.push_back(make_tensor(value, to_scalar_type(value.dtype()), device));
+    }
+  }
+  torch::jit::drop(*stack, op.num_args);
+  if (op.entry->list_result) {
+    stack->emplace_back(c10::List<at::Tensor>(std::move(tensors)));
+    return;
+  }
+  for (at::Tensor& tensor : tensors) stack->emplace_back(std::move(tensor));
+}
+
+// Lowers the call; false when the lowering declined, with the stack as it was.
+bool lower(const BoundOp& op, torch::jit::Stack* stack) {
+  c10::IValue* args = stack->data() + stack->size() - op.num_args;
+  Runner& run = runner();
+  std::unique_lock<std::recursive_mutex> lock(run.mutex());
+  int device = device_of(op, args);
+  Build b(op.name.c_str(), device, record_loc());
+  GeneratorScope random(b, op.generator_arg >= 0 ? &args[op.generator_arg] : nullptr, device);
+
+  c10::SmallVector<Arg, 8> unpacked;
+  for (const BoundArg& arg : op.args) {
+    unpacked.push_back(read_arg(b, arg.position >= 0 ? args[arg.position] : arg.fixed, arg.spec));
+  }
+  Values values;
+  if (b.ok()) values = op.entry->lower(b, unpacked.data());
+  if (b.ok() && op.form != Form::functional) write_back(b, op, values, args);
+  if (!b.ok()) {
+    Error error = b.take_error();
+    if (error.code == Code::declined) return false;
+    lock.unlock();
+    raise(std::move(error), op, args);
+  }
+  for (Build::Check& check : b.take_checks()) {
+    Error error = make_error(Code::index, std::move(check.text));
+    error.op = op.name;
+    error.args = args_text(args, op.num_args);
+    error.loc = record_loc();
+    run.add_check(std::move(check.flag), std::move(error));
+  }
+  if (op.form == Form::functional) {
+    push_results(op, std::move(values), device, stack);
+  } else {
+    std::vector<c10::IValue> written;
+    for (int position : op.writes) written.push_back(args[position]);
+    torch::jit::drop(*stack, op.num_args);
+    for (size_t k = 0; k < op.num_returns; ++k) stack->push_back(written[k]);
+  }
+  after_op();
+  return true;
+}
+
+void call_on_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack, Counters* counters) {
+  const std::string name = full_name(op.operator_name());
+  ++counters->on_cpu;
+  TORCH_CHECK_NOT_IMPLEMENTED(fallback_mode() != FallbackMode::error, name,
+                              ": neither a lowering nor a decomposition takes these arguments (",
+                              args_text(stack->data() + stack->size() - op.schema().arguments().size(),
+                                        op.schema().arguments().size()),
+                              "), and falling back to the CPU is turned off");
+  if (!std::exchange(counters->warned, true)) {
+    TORCH_WARN(name, " runs on the CPU: tpu has no lowering for it. Each call copies its tensors to the host and back.");
+  }
+  at::native::cpu_fallback(op, stack);
+}
+
+void call_elsewhere(const c10::OperatorHandle& op, torch::jit::Stack* stack, Counters* counters) {
+  Decompose decompose = table().decompose;
+  if (decompose && decompose(op, stack)) {
+    ++counters->decomposed;
+    return;
+  }
+  call_on_cpu(op, stack, counters);
+}
+
+struct BoxedOp final : c10::OperatorKernel {
+  explicit BoxedOp(BoundOp bound) : op(std::move(bound)) {}
+  void operator()(const c10::OperatorHandle& handle, c10::DispatchKeySet, torch::jit::Stack* stack) {
+    if (lower(op, stack)) {
+      op.counters->lowered.fetch_add(1, std::memory_order_relaxed);
+    } else {
+      call_elsewhere(handle, stack, op.counters);
+    }
+  }
+  BoundOp op;
+};
+
+// --- registration
+
+bool writes_to(const c10::Argument& argument) { return argument.alias_info() && argument.alias_info()->isWrite(); }
+
+int position_of(const c10::FunctionSchema& schema, const std::string& name) {
+  const auto& arguments = schema.arguments();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i].name() == name) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+// The kernel of `schema` over the lowering of `functional`; nullopt when their arguments don't fit.
+std::optional<BoundOp> bind(const c10::FunctionSchema& schema, const c10::FunctionSchema& functional,
+                            const OpEntry* entry, Form form) {
+  BoundOp op;
+  op.entry = entry;
+  op.form = form;
+  op.num_args = schema.arguments().size();
+  op.num_returns = schema.returns().size();
+  op.name = full_name(schema.operator_name());
+  op.counters = counters_of(op.name);
+  for (size_t i = 0; i < op.num_args; ++i) {
+    if (writes_to(schema.arguments()[i])) op.writes.push_back(static_cast<int>(i));
+  }
+  const auto& arguments = functional.arguments();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    BoundArg arg;
+    arg.spec = entry->args[i];
+    arg.position = position_of(schema, arguments[i].name());
+    if (arg.position >= 0) {
+      if (*schema.arguments()[arg.position].real_type() != *arguments[i].real_type()) return std::nullopt;
+      bool written = writes_to(schema.arguments()[arg.position]);
+      if (written && form == Form::out) return std::nullopt;
+    } else if (arguments[i].default_value()) {
+      arg.fixed = *arguments[i].default_value();
+    } else {
+      return std::nullopt;
+    }
+    op.args.push_back(std::move(arg));
+  }
+  op.device_arg = position_of(schema, "device");
+  op.generator_arg = position_of(schema, "generator");
+  return op;
+}
+
+void check_signature(const OpEntry& entry, const c10::FunctionSchema& schema) {
+  const auto& arguments = schema.arguments();
+  TORCH_CHECK(arguments.size() == entry.args.size(), "lowering of ", entry.name, " takes ", entry.args.size(),
+              " arguments, its schema has ", arguments.size(), ": ", schema);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    TORCH_CHECK(matches(arguments[i], entry.args[i]), "lowering of ", entry.name, ": argument ", i, " does not fit ",
+                arguments[i], " of ", schema);
+  }
+}
+
+// Composite ops keep PyTorch's own kernel: ours would take their gradient away.
+bool is_composite(const c10::OperatorHandle& op) {
+  return op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd);
+}
+
+class Registration {
+ public:
+  Registration() : library_(torch::Library::IMPL, "aten", c10::DispatchKey::PrivateUse1, __FILE__, __LINE__) {
+    for (const c10::OperatorName& name : c10::Dispatcher::singleton().getAllOpNames()) {
+      if (name.name.rfind("aten::", 0) != 0) continue;
+      auto handle = c10::Dispatcher::singleton().findSchema(name);
+      if (handle) overloads_[name.name].push_back(*handle);
+    }
+  }
+
+  void run() {
+    for (const OpEntry* entry : all_ops()) {
+      auto functional = find(entry->name);
+      TORCH_CHECK(functional, "no ATen op is called ", entry->name);
+      check_signature(*entry, functional->schema());
+      bool writes = std::any_of(functional->schema().arguments().begin(), functional->schema().arguments().end(), writes_to);
+      if (writes) {
+        add(*functional, *functional, entry, Form::in_place);
+        continue;
+      }
+      add(*functional, *functional, entry, Form::functional);
+      derive(*functional, entry);
+    }
+  }
+
+ private:
+  std::optional<c10::OperatorHandle> find(const std::string& name) {
+    size_t dot = name.find('.');
+    std::string base = name.substr(0, dot), overload = dot == std::string::npos ? "" : name.substr(dot + 1);
+    return c10::Dispatcher::singleton().findSchema({base, overload});
+  }
+
+  void derive(const c10::OperatorHandle& functional, const OpEntry* entry) {
+    const std::string base = functional.operator_name().name;
+    for (const c10::OperatorHandle& op : overloads_[base + "_"]) add(op, functional, entry, Form::in_place);
+    for (const c10::OperatorHandle& op : overloads_[base]) {
+      const auto& arguments = op.schema().arguments();
+      bool has_out = std::any_of(arguments.begin(), arguments.end(), [](const c10::Argument& a) {
+        return a.kwarg_only() && writes_to(a) && a.type()->kind() == c10::TypeKind::TensorType;
+      });
+      if (has_out) add(op, functional, entry, Form::out);
+    }
+  }
+
+  void add(const c10::OperatorHandle& op, const c10::OperatorHandle& functional, const OpEntry* entry, Form form) {
+    if (is_composite(op) || op.hasKernelForDispatchKey(c10::DispatchKey::PrivateUse1)) return;
+    std::string name = full_name(op.operator_name());
+    if (form != Form::functional && find_op(name) && find_op(name) != entry) return;  // it has its own lowering
+    std::optional<BoundOp> bound = bind(op.schema(), functional.schema(), entry, form);
+    if (!bound) return;
+    if (form == Form::in_place && op.schema().arguments().size() != functional.schema().arguments().size()) {
+      // A functional factory keyword (dtype=…) that the in-place form lacks is left at its default.
+      if (op.schema().arguments().size() > functional.schema().arguments().size()) return;
+    }
+    library_.impl(name.c_str() + 6, torch::CppFunction::makeFromBoxedFunctor(std::make_unique<BoxedOp>(std::move(*bound))));
+  }
+
+  torch::Library library_;
+  std::map<std::string, std::vector<c10::OperatorHandle>> overloads_;
+};
+
+std::map<std::string, int64_t> read(std::atomic<int64_t> Counters::*member) {
+  std::map<std::string, int64_t> out;
+  Table& t = table();
+  std::lock_guard<std::mutex> lock(t.mutex);
+  for (const auto& [name, counters] : t.counters) {
+    int64_t calls = ((*counters).*member).load();
+    if (calls) out[name] = calls;
+  }
+  return out;
+}
+
+}  // namespace
+
+void register_ops() {
+  static Registration* registration = new Registration;  // the kernels live as long as the process
+  registration->run();
+}
+
+void set_decompose(Decompose decompose) { table().decompose = decompose; }
+
+void call_unlowered(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  call_elsewhere(op, stack, counters_of(full_name(op.operator_name())));
+}
+
+std::map<std::string, int64_t> lowered_stats() { return read(&Counters::lowered); }
+std::map<std::string, int64_t> decomposition_stats() { return read(&Counters::decomposed); }
+std::map<std::string, int64_t> fallback_stats() { return read(&Counters::on_cpu); }
+
+void reset_op_stats() {
+  Table& t = table();
+  std::lock_guard<std::mutex> lock(t.mutex);
+  for (auto& [name, counters] : t.counters) {
+    counters->lowered = 0;
+    counters->decomposed = 0;
+    counters->on_cpu = 0;
+  }
+}
+
+}  // namespace tp::bridge
+
+namespace {
+void fallback_kernel(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack) {
+  tp::bridge::call_unlowered(op, stack);
+}
+}  // namespace
+
+TORCH_LIBRARY_IMPL(_, PrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback_kernel>()); }
