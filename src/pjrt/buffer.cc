@@ -68,9 +68,7 @@ Result<bool> Buffer::is_deleted() const {
   return args.is_deleted;
 }
 
-Status Buffer::delete_() {
-  return perform(plugin(), &PJRT_Api::PJRT_Buffer_Delete, {.buffer = get()});
-}
+Status Buffer::delete_() { return perform(plugin(), &PJRT_Api::PJRT_Buffer_Delete, {.buffer = get()}); }
 
 Result<uintptr_t> Buffer::unsafe_pointer() const {
   TP_TRY(auto args, call(plugin(), &PJRT_Api::PJRT_Buffer_UnsafePointer, {.buffer = get()}));

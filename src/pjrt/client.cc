@@ -1,6 +1,7 @@
 #include "pjrt/client.h"
 
 #include "pjrt/call.h"
+#include "pjrt/compile_options.h"
 
 namespace tp {
 namespace {
@@ -14,16 +15,19 @@ Result<DeviceInfo> describe_device(const Plugin& plugin, PJRT_Device* device) {
   TP_TRY(auto id, call(plugin, &PJRT_Api::PJRT_DeviceDescription_Id, {.device_description = info.description}));
   info.id = id.id;
 
-  TP_TRY(auto process, call(plugin, &PJRT_Api::PJRT_DeviceDescription_ProcessIndex, {.device_description = info.description}));
+  TP_TRY(auto process,
+         call(plugin, &PJRT_Api::PJRT_DeviceDescription_ProcessIndex, {.device_description = info.description}));
   info.process_index = process.process_index;
 
   TP_TRY(auto kind, call(plugin, &PJRT_Api::PJRT_DeviceDescription_Kind, {.device_description = info.description}));
   info.kind.assign(kind.device_kind, kind.device_kind_size);
 
-  TP_TRY(auto text, call_if_implemented(plugin, &PJRT_Api::PJRT_DeviceDescription_ToString, {.device_description = info.description}));
+  TP_TRY(auto text, call_if_implemented(plugin, &PJRT_Api::PJRT_DeviceDescription_ToString,
+                                        {.device_description = info.description}));
   if (text) info.text.assign(text->to_string, text->to_string_size);
 
-  TP_TRY(auto debug, call_if_implemented(plugin, &PJRT_Api::PJRT_DeviceDescription_DebugString, {.device_description = info.description}));
+  TP_TRY(auto debug, call_if_implemented(plugin, &PJRT_Api::PJRT_DeviceDescription_DebugString,
+                                         {.device_description = info.description}));
   if (debug) info.debug_text.assign(debug->debug_string, debug->debug_string_size);
 
   TP_TRY(auto addressable, call(plugin, &PJRT_Api::PJRT_Device_IsAddressable, {.device = device}));
@@ -49,13 +53,12 @@ Status describe_addressable(DeviceInfo& info) {
 
 Client::Client(std::shared_ptr<Plugin> plugin, PJRT_Client* client) : plugin_(std::move(plugin)), client_(client) {}
 
-Client::~Client() {
-  (void)perform(*plugin_, &PJRT_Api::PJRT_Client_Destroy, {.client = client_});
-}
+Client::~Client() { (void)perform(*plugin_, &PJRT_Api::PJRT_Client_Destroy, {.client = client_}); }
 
 Result<std::unique_ptr<Client>> Client::create(std::shared_ptr<Plugin> plugin, const std::vector<NamedValue>& options) {
   std::vector<PJRT_NamedValue> c_options = to_c(options);
-  TP_TRY(auto args, call(*plugin, &PJRT_Api::PJRT_Client_Create, {.create_options = c_options.data(), .num_options = c_options.size()}));
+  TP_TRY(auto args, call(*plugin, &PJRT_Api::PJRT_Client_Create,
+                         {.create_options = c_options.data(), .num_options = c_options.size()}));
   std::unique_ptr<Client> client(new Client(std::move(plugin), args.client));
   TP_TRY([[maybe_unused]] Done described, client->describe());
   TP_TRY([[maybe_unused]] Done listed, client->describe_devices());
@@ -101,18 +104,18 @@ Result<Buffer> Client::buffer_from_host(const void* data, Dtype dtype, const Dim
                                         HostSemantics semantics, Event* done_with_host) const {
   TP_CHECK(semantics != HostSemantics::zero_copy || done_with_host);
   static const char kNothing[16] = {};  // an empty array may come without memory
-  TP_TRY(auto args, call(*plugin_, &PJRT_Api::PJRT_Client_BufferFromHostBuffer, {
-    .client = client_,
-    .data = data ? data : kNothing,
-    .type = static_cast<PJRT_Buffer_Type>(dtype_pjrt(dtype)),
-    .dims = dims.data(),
-    .num_dims = dims.size(),
-    .host_buffer_semantics = semantics == HostSemantics::copy_during_call
-                                   ? PJRT_HostBufferSemantics_kImmutableOnlyDuringCall
-                               : semantics == HostSemantics::until_transfer_done
-                                   ? PJRT_HostBufferSemantics_kImmutableUntilTransferCompletes
-                                   : PJRT_HostBufferSemantics_kImmutableZeroCopy,
-    .device = device.get()}));
+  TP_TRY(auto args, call(*plugin_, &PJRT_Api::PJRT_Client_BufferFromHostBuffer,
+                         {.client = client_,
+                          .data = data ? data : kNothing,
+                          .type = static_cast<PJRT_Buffer_Type>(dtype_pjrt(dtype)),
+                          .dims = dims.data(),
+                          .num_dims = dims.size(),
+                          .host_buffer_semantics = semantics == HostSemantics::copy_during_call
+                                                       ? PJRT_HostBufferSemantics_kImmutableOnlyDuringCall
+                                                   : semantics == HostSemantics::until_transfer_done
+                                                       ? PJRT_HostBufferSemantics_kImmutableUntilTransferCompletes
+                                                       : PJRT_HostBufferSemantics_kImmutableZeroCopy,
+                          .device = device.get()}));
   Buffer buffer(*plugin_, args.buffer);
   Event read(*plugin_, args.done_with_host_buffer);
   if (done_with_host) {
@@ -124,12 +127,15 @@ Result<Buffer> Client::buffer_from_host(const void* data, Dtype dtype, const Dim
 }
 
 Result<LoadedExecutable> Client::compile(std::string_view text, std::string_view options) const {
+  // No options mean 0 replicas, at which the CPU plugins (0.81 to 0.115) end the process.
+  std::string defaults = options.empty() ? CompileOptions{}.serialize() : "";
+  if (options.empty()) options = defaults;
   PJRT_Program program = mlir_program(text);
-  TP_TRY(auto args, call(*plugin_, &PJRT_Api::PJRT_Client_Compile, {
-    .client = client_,
-    .program = &program,
-    .compile_options = options.data(),
-    .compile_options_size = options.size()}));
+  TP_TRY(auto args, call(*plugin_, &PJRT_Api::PJRT_Client_Compile,
+                         {.client = client_,
+                          .program = &program,
+                          .compile_options = options.data(),
+                          .compile_options_size = options.size()}));
   return LoadedExecutable::create(*plugin_, args.executable);
 }
 
@@ -145,12 +151,12 @@ Result<LoadedExecutable> Client::deserialize(std::string_view bytes, std::option
 
 Result<std::vector<int>> Client::default_device_assignment(int replicas, int partitions) const {
   std::vector<int> ids(static_cast<size_t>(replicas) * partitions);
-  TP_TRY([[maybe_unused]] auto args, call(*plugin_, &PJRT_Api::PJRT_Client_DefaultDeviceAssignment, {
-    .client = client_,
-    .num_replicas = replicas,
-    .num_partitions = partitions,
-    .default_assignment_size = ids.size(),
-    .default_assignment = ids.data()}));
+  TP_TRY([[maybe_unused]] auto args, call(*plugin_, &PJRT_Api::PJRT_Client_DefaultDeviceAssignment,
+                                          {.client = client_,
+                                           .num_replicas = replicas,
+                                           .num_partitions = partitions,
+                                           .default_assignment_size = ids.size(),
+                                           .default_assignment = ids.data()}));
   return ids;
 }
 

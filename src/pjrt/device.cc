@@ -12,7 +12,8 @@ std::optional<int64_t> if_set(bool is_set, int64_t value) {
 }  // namespace
 
 Result<NamedValues> Device::attributes() const {
-  TP_TRY(auto args, call(*info_->plugin, &PJRT_Api::PJRT_DeviceDescription_Attributes, {.device_description = info_->description}));
+  TP_TRY(auto args, call(*info_->plugin, &PJRT_Api::PJRT_DeviceDescription_Attributes,
+                         {.device_description = info_->description}));
   return from_c(args.attributes, args.num_attributes);
 }
 

@@ -34,12 +34,12 @@ struct DeviceInfo {
   PJRT_Memory* default_memory = nullptr;  // nullptr when the plugin has no memories
   int id = 0;                             // unique over all hosts
   int process_index = 0;
-  int local_hardware_id = -1;             // -1 when undefined or not addressable
+  int local_hardware_id = -1;  // -1 when undefined or not addressable
   bool addressable = false;
-  std::string kind;                       // "cpu", "TPU v5 lite"
-  std::string text;                       // short, for users
-  std::string debug_text;                 // long, for logs
-  std::string default_memory_kind;        // "device", "unpinned_host"; "" when the plugin has no memories
+  std::string kind;                 // "cpu", "TPU v5 lite"
+  std::string text;                 // short, for users
+  std::string debug_text;           // long, for logs
+  std::string default_memory_kind;  // "device", "unpinned_host"; "" when the plugin has no memories
 };
 
 class Device {

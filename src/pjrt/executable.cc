@@ -39,7 +39,8 @@ Result<std::vector<OutputType>> Executable::output_types() const {
 }
 
 Result<CompiledMemoryStats> Executable::memory_stats() const {
-  TP_TRY(auto args, call(plugin(), &PJRT_Api::PJRT_Executable_GetCompiledMemoryStats, {.executable = executable_.get()}));
+  TP_TRY(auto args,
+         call(plugin(), &PJRT_Api::PJRT_Executable_GetCompiledMemoryStats, {.executable = executable_.get()}));
   CompiledMemoryStats stats;
   stats.arguments = args.argument_size_in_bytes;
   stats.outputs = args.output_size_in_bytes;
@@ -81,7 +82,8 @@ Result<NamedValues> Executable::cost_analysis() const {
 }
 
 Result<int64_t> Executable::code_size() const {
-  TP_TRY(auto args, call(plugin(), &PJRT_Api::PJRT_Executable_SizeOfGeneratedCodeInBytes, {.executable = executable_.get()}));
+  TP_TRY(auto args,
+         call(plugin(), &PJRT_Api::PJRT_Executable_SizeOfGeneratedCodeInBytes, {.executable = executable_.get()}));
   return args.size_in_bytes;
 }
 

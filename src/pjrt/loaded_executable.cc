@@ -42,15 +42,15 @@ Result<std::vector<Buffer>> LoadedExecutable::execute(std::span<PJRT_Buffer* con
   PJRT_Buffer** output_list = outputs.data();
   PJRT_Event* event = nullptr;
 
-  TP_TRY([[maybe_unused]] auto args, call(plugin(), &PJRT_Api::PJRT_LoadedExecutable_Execute, {
-    .executable = executable_.get(),
-    .options = &c,
-    .argument_lists = &argument_list,
-    .num_devices = 1,
-    .num_args = arguments.size(),
-    .output_lists = &output_list,
-    .device_complete_events = done ? &event : nullptr,
-    .execute_device = options.device ? options.device->get() : nullptr}));
+  TP_TRY([[maybe_unused]] auto args, call(plugin(), &PJRT_Api::PJRT_LoadedExecutable_Execute,
+                                          {.executable = executable_.get(),
+                                           .options = &c,
+                                           .argument_lists = &argument_list,
+                                           .num_devices = 1,
+                                           .num_args = arguments.size(),
+                                           .output_lists = &output_list,
+                                           .device_complete_events = done ? &event : nullptr,
+                                           .execute_device = options.device ? options.device->get() : nullptr}));
   if (done) *done = Event(plugin(), event);
   return take_buffers(plugin(), outputs);
 }
@@ -74,14 +74,14 @@ Result<std::vector<std::vector<Buffer>>> LoadedExecutable::execute_on_all(
   PJRT_ExecuteOptions c = c_options(options);
   std::vector<PJRT_Event*> events(devices);
 
-  TP_TRY([[maybe_unused]] auto args, call(plugin(), &PJRT_Api::PJRT_LoadedExecutable_Execute, {
-    .executable = executable_.get(),
-    .options = &c,
-    .argument_lists = argument_lists.data(),
-    .num_devices = devices,
-    .num_args = devices ? arguments[0].size() : 0,
-    .output_lists = output_lists.data(),
-    .device_complete_events = done ? events.data() : nullptr}));
+  TP_TRY([[maybe_unused]] auto args, call(plugin(), &PJRT_Api::PJRT_LoadedExecutable_Execute,
+                                          {.executable = executable_.get(),
+                                           .options = &c,
+                                           .argument_lists = argument_lists.data(),
+                                           .num_devices = devices,
+                                           .num_args = devices ? arguments[0].size() : 0,
+                                           .output_lists = output_lists.data(),
+                                           .device_complete_events = done ? events.data() : nullptr}));
   if (done) {
     done->clear();
     for (PJRT_Event* event : events) done->emplace_back(plugin(), event);

@@ -40,7 +40,8 @@ Result<const PJRT_Api*> open_library(const std::string& path) {
                       std::string("is not a library that can be loaded: ") + (reason ? reason : "unknown reason"));
   }
   auto get_api = reinterpret_cast<const PJRT_Api* (*)()>(dlsym(library, "GetPjrtApi"));
-  if (!get_api) return load_error(Code::invalid_argument, path, "is a library, but no PJRT plugin: it has no GetPjrtApi");
+  if (!get_api)
+    return load_error(Code::invalid_argument, path, "is a library, but no PJRT plugin: it has no GetPjrtApi");
   const PJRT_Api* api = get_api();
   if (!api) return load_error(Code::internal, path, "gave no table of calls from GetPjrtApi");
   return api;
@@ -91,7 +92,7 @@ Digest digest_words(const char* data, size_t size) {
 Result<Digest> digest_file(const std::string& path) {
   int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return load_error(Code::not_found, path, std::string("cannot be read: ") + std::strerror(errno));
-  struct stat info {};
+  struct stat info{};
   void* bytes = MAP_FAILED;
   size_t size = 0;
   if (fstat(file, &info) == 0 && info.st_size > 0) {
@@ -100,7 +101,8 @@ Result<Digest> digest_file(const std::string& path) {
   }
   int reason = errno;
   close(file);
-  if (bytes == MAP_FAILED) return load_error(Code::internal, path, std::string("cannot be read: ") + std::strerror(reason));
+  if (bytes == MAP_FAILED)
+    return load_error(Code::internal, path, std::string("cannot be read: ") + std::strerror(reason));
   madvise(bytes, size, MADV_SEQUENTIAL);
   Digest digest = digest_words(static_cast<const char*>(bytes), size);
   munmap(bytes, size);

@@ -1,6 +1,7 @@
 #include "pjrt/topology.h"
 
 #include "pjrt/call.h"
+#include "pjrt/compile_options.h"
 
 namespace tp {
 void Topology::Destroy::operator()(PJRT_TopologyDescription* topology) const {
@@ -13,11 +14,11 @@ Topology::Topology(std::shared_ptr<Plugin> plugin, PJRT_TopologyDescription* top
 Result<Topology> Topology::create(std::shared_ptr<Plugin> plugin, const std::string& name,
                                   const std::vector<NamedValue>& options) {
   std::vector<PJRT_NamedValue> c_options = to_c(options);
-  TP_TRY(auto args, call(*plugin, &PJRT_Api::PJRT_TopologyDescription_Create, {
-    .topology_name = name.data(),
-    .topology_name_size = name.size(),
-    .create_options = c_options.data(),
-    .num_options = c_options.size()}));
+  TP_TRY(auto args, call(*plugin, &PJRT_Api::PJRT_TopologyDescription_Create,
+                         {.topology_name = name.data(),
+                          .topology_name_size = name.size(),
+                          .create_options = c_options.data(),
+                          .num_options = c_options.size()}));
   return Topology(std::move(plugin), args.topology);
 }
 
@@ -32,16 +33,18 @@ Result<std::string> Topology::platform_version() const {
 }
 
 Result<size_t> Topology::num_devices() const {
-  TP_TRY(auto args, call(*plugin_, &PJRT_Api::PJRT_TopologyDescription_GetDeviceDescriptions, {.topology = topology_.get()}));
+  TP_TRY(auto args,
+         call(*plugin_, &PJRT_Api::PJRT_TopologyDescription_GetDeviceDescriptions, {.topology = topology_.get()}));
   return args.num_descriptions;
 }
 
 Result<std::vector<std::string>> Topology::device_kinds() const {
-  TP_TRY(auto args, call(*plugin_, &PJRT_Api::PJRT_TopologyDescription_GetDeviceDescriptions, {.topology = topology_.get()}));
+  TP_TRY(auto args,
+         call(*plugin_, &PJRT_Api::PJRT_TopologyDescription_GetDeviceDescriptions, {.topology = topology_.get()}));
   std::vector<std::string> kinds;
   for (size_t i = 0; i < args.num_descriptions; ++i) {
-    TP_TRY(auto kind, call(*plugin_, &PJRT_Api::PJRT_DeviceDescription_Kind,
-                           {.device_description = args.descriptions[i]}));
+    TP_TRY(auto kind,
+           call(*plugin_, &PJRT_Api::PJRT_DeviceDescription_Kind, {.device_description = args.descriptions[i]}));
     kinds.emplace_back(kind.device_kind, kind.device_kind_size);
   }
   return kinds;
@@ -60,12 +63,15 @@ Result<NamedValues> Topology::attributes() const {
 }
 
 Result<Executable> Topology::compile(std::string_view text, std::string_view options) const {
+  // No options mean 0 replicas, which plugins need not survive.
+  std::string defaults = options.empty() ? CompileOptions{}.serialize() : "";
+  if (options.empty()) options = defaults;
   PJRT_Program program = mlir_program(text);
-  TP_TRY(auto args, call(*plugin_, &PJRT_Api::PJRT_Compile, {
-    .topology = topology_.get(),
-    .program = &program,
-    .compile_options = options.data(),
-    .compile_options_size = options.size()}));
+  TP_TRY(auto args, call(*plugin_, &PJRT_Api::PJRT_Compile,
+                         {.topology = topology_.get(),
+                          .program = &program,
+                          .compile_options = options.data(),
+                          .compile_options_size = options.size()}));
   return Executable(*plugin_, args.executable);
 }
 
