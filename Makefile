@@ -98,7 +98,7 @@ $(DONE)/lint: requirements/lint.txt $(DONE)/venv
 # Editable: changed Python files need no new installation, new and removed ones do; C++ is built again when changed.
 $(DONE)/package: $(DONE)/build $(DONE)/files pyproject.toml CMakeLists.txt $(wildcard cmake/*) $(wildcard src/*/*.cc src/*/*.h)
 	$(call say,building the package and installing it into .venv)
-	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(PIP) -v --no-deps --no-build-isolation -C cmake.define.TP_WERROR=$(WERROR) -e . && touch $@
+	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(PIP) -v --no-deps --no-build-isolation --config-settings=cmake.define.TP_WERROR=$(WERROR) -e . && touch $@
 
 $(DONE)/files: FORCE | $(DONE)/venv
 	@find python src -name '*.py' -o -name '*.cc' -o -name '*.h' | LC_ALL=C sort >$@.new
