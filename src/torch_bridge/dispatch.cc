@@ -2,7 +2,7 @@
 
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/native/CPUFallback.h>
-#include <ATen/ops/resize.h>
+#include <ATen/native/Resize.h>
 #include <torch/library.h>
 
 #include <algorithm>
@@ -12,6 +12,8 @@
 
 #include "torch_bridge/args.h"
 #include "torch_bridge/errors.h"
+#include "torch_bridge/generator.h"
+#include "torch_bridge/guard.h"
 #include "torch_bridge/loc.h"
 #include "torch_bridge/pending.h"
 #include "torch_bridge/runtime.h"
@@ -88,7 +90,7 @@ int device_of(const BoundOp& op, const c10::IValue* args) {
 [[noreturn]] void raise(Error error, const BoundOp& op, const c10::IValue* args) {
   error.op = op.name;
   error.args = args_text(args, op.num_args);
-  throw_error(error);
+  throw_error(std::move(error));
 }
 
 // The value as the written tensor's dtype and sizes; errors in PyTorch's words.

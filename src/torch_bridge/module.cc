@@ -24,7 +24,7 @@ void init(const std::string& plugin_path) {
     py::gil_scoped_release unlocked;
     return Runner::create(plugin_path);
   }();
-  if (!made.ok()) throw_error(made.error());
+  if (!made.ok()) throw_error(std::move(made.error()));
   set_runner(std::move(made).value());
 }
 
