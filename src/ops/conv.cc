@@ -25,7 +25,8 @@ Dims expanded(Build& b, const Dims& list, int spatial, std::string_view what) {
 Settings settings_of(Build& b, int spatial, const Dims& stride, const Dims& padding, const Dims& dilation,
                      const Dims& output_padding, int64_t groups) {
   Settings s{expanded(b, stride, spatial, "stride"), expanded(b, padding, spatial, "padding"),
-             expanded(b, dilation, spatial, "dilation"), expanded(b, output_padding, spatial, "output_padding"), groups};
+             expanded(b, dilation, spatial, "dilation"), expanded(b, output_padding, spatial, "output_padding"),
+             groups};
   b.require(groups > 0, "non-positive groups is not supported");
   for (int i = 0; i < spatial; ++i) {
     b.require(s.strides[i] > 0, "non-positive stride is not supported");
@@ -124,8 +125,8 @@ Dims result_sizes(const Value& x, const Value& weight, const Settings& s, bool t
 
 bool check_operands(Build& b, const Value& x, const Value& weight, const Settings& s, bool transposed) {
   if (!b.require(x.rank() == weight.rank() && x.rank() >= 3,
-                 "expected " + std::to_string(weight.rank()) + "D (batched) input to convolution, but got input of size [" +
-                     dims_text(x.dims()) + "]") ||
+                 "expected " + std::to_string(weight.rank()) +
+                     "D (batched) input to convolution, but got input of size [" + dims_text(x.dims()) + "]") ||
       !b.require(x.dtype() == weight.dtype(), std::string("Input type (") + dtype_name(x.dtype()) +
                                                   ") and weight type (" + dtype_name(weight.dtype()) +
                                                   ") should be the same")) {
@@ -133,8 +134,8 @@ bool check_operands(Build& b, const Value& x, const Value& weight, const Setting
   }
   int64_t features = transposed ? weight.size(0) : weight.size(1) * s.groups;
   b.require(weight.size(0) >= s.groups && weight.size(0) % s.groups == 0,
-            "expected weight to be at least " + std::to_string(s.groups) + " at dimension 0 and divisible by groups, but got [" +
-                dims_text(weight.dims()) + "]");
+            "expected weight to be at least " + std::to_string(s.groups) +
+                " at dimension 0 and divisible by groups, but got [" + dims_text(weight.dims()) + "]");
   b.require(x.size(1) == features, "given groups=" + std::to_string(s.groups) + ", weight of size [" +
                                        dims_text(weight.dims()) + "], expected input[" + dims_text(x.dims()) +
                                        "] to have " + std::to_string(features) + " channels, but got " +
@@ -194,7 +195,8 @@ std::tuple<Value, Value, Value> convolution_backward_overrideable(Build& b, Valu
   if (!b.ok() || !check_operands(b, x, weight, s, transposed)) return {};
   Value to_x, to_weight, to_bias;
   if (wanted[0]) {
-    to_x = transposed ? convolved(b, grad, weight, s, spatial_sizes(x)) : spread_back(b, grad, weight, s, spatial_sizes(x));
+    to_x = transposed ? convolved(b, grad, weight, s, spatial_sizes(x))
+                      : spread_back(b, grad, weight, s, spatial_sizes(x));
   }
   if (wanted[1]) {
     to_weight = transposed ? weight_gradient(b, grad, x, s, spatial_sizes(weight))

@@ -53,8 +53,8 @@ struct Cells {
 Cells window_cells(Build& b, const Window& w) {
   Dims dims{w.output, w.size};
   Value output = b.iota(Dtype::s64, dims, 0), step = b.iota(Dtype::s64, dims, 1);
-  Value position = b.sub(b.add(b.mul(output, static_cast<double>(w.stride)), b.mul(step, static_cast<double>(w.dilation))),
-                         static_cast<double>(w.padding));
+  Value start = b.sub(b.mul(output, static_cast<double>(w.stride)), static_cast<double>(w.padding));
+  Value position = b.add(start, b.mul(step, static_cast<double>(w.dilation)));
   Value inside = b.and_(b.compare(Direction::ge, position, 0),
                         b.compare(Direction::lt, position, static_cast<double>(w.input)));
   return {position, inside};
@@ -149,10 +149,9 @@ TP_OP("aten::max_pool3d_with_indices", max_pool3d_with_indices);
 std::tuple<Value, Value> adaptive_max_pool(Build& b, const Value& x, int spatial, const Dims& output) {
   b.require(output.size() == static_cast<size_t>(spatial),
             "adaptive max pooling: output_size must have " + std::to_string(spatial) + " elements");
-  b.require(x.rank() == spatial + 1 || x.rank() == spatial + 2, "adaptive max pooling: expected a " +
-                                                                    std::to_string(spatial + 1) + "D or " +
-                                                                    std::to_string(spatial + 2) + "D tensor, but got [" +
-                                                                    dims_text(x.dims()) + "]");
+  b.require(x.rank() == spatial + 1 || x.rank() == spatial + 2,
+            "adaptive max pooling: expected a " + std::to_string(spatial + 1) + "D or " + std::to_string(spatial + 2) +
+                "D tensor, but got [" + dims_text(x.dims()) + "]");
   for (int i = 0; b.ok() && i < spatial; ++i) {
     b.require(x.size(x.rank() - spatial + i) > 0, "adaptive max pooling: expected input with non-zero size, but got [" +
                                                       dims_text(x.dims()) + "]");
