@@ -1,5 +1,7 @@
 #include "pjrt/call.h"
 
+#include <cstring>
+
 namespace tp {
 namespace {
 
@@ -16,8 +18,12 @@ Code code_of(const Plugin& plugin, PJRT_Error* error) {
     destroy(plugin, second);
     return Code::unknown;
   }
-  if (args.code < PJRT_Error_Code_CANCELLED || args.code > PJRT_Error_Code_UNAUTHENTICATED) return Code::unknown;
-  return static_cast<Code>(args.code);
+  // Read as a number: a newer plugin's code need not be a value of our enum.
+  int code;
+  static_assert(sizeof(code) == sizeof(args.code));
+  std::memcpy(&code, &args.code, sizeof(code));
+  if (code < PJRT_Error_Code_CANCELLED || code > PJRT_Error_Code_UNAUTHENTICATED) return Code::unknown;
+  return static_cast<Code>(code);
 }
 
 std::string text_of(const Plugin& plugin, PJRT_Error* error) {

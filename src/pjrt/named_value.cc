@@ -38,21 +38,13 @@ NamedValues from_c(const PJRT_NamedValue* values, size_t count) {
     const PJRT_NamedValue& from = values[i];
     std::string name(from.name, from.name_size);
     switch (from.type) {
-      case PJRT_NamedValue_kString:
-        map[name] = std::string(from.string_value, from.value_size);
-        break;
-      case PJRT_NamedValue_kInt64:
-        map[name] = from.int64_value;
-        break;
+      case PJRT_NamedValue_kString: map[name] = std::string(from.string_value, from.value_size); break;
+      case PJRT_NamedValue_kInt64: map[name] = from.int64_value; break;
       case PJRT_NamedValue_kInt64List:
         map[name] = std::vector<int64_t>(from.int64_array_value, from.int64_array_value + from.value_size);
         break;
-      case PJRT_NamedValue_kFloat:
-        map[name] = from.float_value;
-        break;
-      case PJRT_NamedValue_kBool:
-        map[name] = from.bool_value;
-        break;
+      case PJRT_NamedValue_kFloat: map[name] = from.float_value; break;
+      case PJRT_NamedValue_kBool: map[name] = from.bool_value; break;
     }
   }
   return map;

@@ -26,8 +26,13 @@ std::string entry_name(const std::type_info& args);
 template <class Args, PJRT_Error* (*Body)(Args*)>
 PJRT_Error* counted(Args* args) {
   static const std::string name = entry_name(typeid(Args));
-  if (PJRT_Error* failed = enter(name, args->struct_size == sizeof(Args))) return failed;
-  return Body(args);
+  PJRT_Error* failed = enter(name, args->struct_size == sizeof(Args));
+  // A destroy that reports a failure still frees.
+  if (!failed || name.ends_with("_Destroy")) {
+    PJRT_Error* own = Body(args);
+    return failed ? failed : own;
+  }
+  return failed;
 }
 
 template <class Member>
