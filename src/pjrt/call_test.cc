@@ -4,8 +4,8 @@
 
 #include <functional>
 
+#include "expect/must.h"
 #include "fake_plugin/control.h"
-#include "must.h"
 #include "pjrt/client.h"
 #include "pjrt/topology.h"
 

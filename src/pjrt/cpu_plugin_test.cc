@@ -5,7 +5,7 @@
 #include <cstring>
 #include <thread>
 
-#include "must.h"
+#include "expect/must.h"
 #include "pjrt/client.h"
 #include "pjrt/compile_options.h"
 #include "pjrt/topology.h"

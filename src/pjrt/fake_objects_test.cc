@@ -5,8 +5,8 @@
 #include <cstring>
 #include <thread>
 
+#include "expect/must.h"
 #include "fake_plugin/control.h"
-#include "must.h"
 #include "pjrt/client.h"
 #include "pjrt/compile_options.h"
 #include "pjrt/topology.h"

@@ -6,10 +6,8 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "expect/must.h"
 #include "fake_plugin/control.h"
-#include "must.h"
-
-using namespace std::string_literals;
 
 namespace tp {
 namespace {
@@ -85,7 +83,7 @@ TEST_CASE("a plugin that fails to initialize keeps its code and text") {
   fake.fail("PJRT_Plugin_Initialize", 1, 9, "no driver");
   Error error = load_error(TP_FAKE_PLUGIN_PATH);
   CHECK(error.code == Code::failed_precondition);
-  CHECK(error.text == "plugin "s + TP_FAKE_PLUGIN_PATH + " could not be initialized: no driver");
+  CHECK(error.text == std::string("plugin ") + TP_FAKE_PLUGIN_PATH + " could not be initialized: no driver");
   CHECK(fake.live("error") == 0);
 }
 
