@@ -16,6 +16,9 @@ StorageValue* context_of(const at::DataPtr& data);
 // The live storage in whose range the address lies, or null.
 StorageValue* find_storage(const void* address);
 
+// Drops values of storages that died while somebody else held the graph's lock. Called under that lock.
+void drop_released();
+
 // Host memory that `pin_memory` gives.
 c10::Allocator& pinned_allocator();
 bool is_pinned(const void* address);

@@ -8,12 +8,16 @@
 
 namespace tp::bridge {
 
-class PhiloxGenerator final : public c10::GeneratorImpl, public RandomSource {
+class TpuGenerator final : public c10::GeneratorImpl, public RandomSource {
  public:
-  explicit PhiloxGenerator(int device, uint64_t seed = c10::default_rng_seed_val);
+  explicit TpuGenerator(int device, uint64_t seed = c10::default_rng_seed_val);
 
   // Thread-safe.
   Position reserve(uint64_t count) override;
+  // Reserves; returns the offset alone.
+  uint64_t take(uint64_t count) { return reserve(count).offset; }
+  uint64_t philox_offset() const { return position_.offset; }
+  void set_philox_offset(uint64_t offset) { position_.offset = offset; }
 
   // As in torch, the caller holds mutex_.
   void set_current_seed(uint64_t seed) override;
@@ -26,13 +30,13 @@ class PhiloxGenerator final : public c10::GeneratorImpl, public RandomSource {
   static c10::DeviceType device_type() { return c10::DeviceType::PrivateUse1; }
 
  private:
-  PhiloxGenerator* clone_impl() const override;
-  Position position_;
+  TpuGenerator* clone_impl() const override;
+  Position position_{};
 };
 
 // The device's own, used when an op is given none. Needs no client: seeding must not start one in a forked worker.
 const at::Generator& default_generator(int device);
-PhiloxGenerator& default_philox(int device);
+TpuGenerator& default_generator_impl(int device);
 // Every device's, those not used so far too.
 void manual_seed_all(uint64_t seed);
 

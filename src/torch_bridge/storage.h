@@ -3,6 +3,9 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <functional>
+#include <vector>
+
 #include "graph/view.h"
 #include "stablehlo/build.h"
 
@@ -12,7 +15,7 @@ namespace tp::bridge {
 struct StorageValue {
   // Under the graph's lock. Set through set_value().
   Value value;           // the row-major order of its dims is the storage's; empty: never written, reads as 0
-  Dims shape;            // the sizes in memory order that the storage was made for; a hint for the first write
+  Type made_for;         // dtype and sizes in memory order of the first tensor: what zeros look like
   bool rebased = false;  // took the dims of a view that covers it, since the last write
   size_t nbytes = 0;
   int device = 0;
@@ -30,12 +33,18 @@ StorageValue* storage_value(const at::Tensor& tensor);
 // Puts the storage on this thread's list while the value is pending.
 void set_value(StorageValue& storage, Value value);
 
-// Values of the stream's storages that have not run, oldest write first; those that ran leave the list.
-Values pending_values(int64_t stream);
+// --- under the graph's lock, all below
+
+// Calls back for the stream's storages that have not run, oldest write first. Their nodes live as long as the lock is held.
+void for_each_pending(int64_t stream, const std::function<void(StorageValue&)>& visit);
+// After a run: storages that have their bytes leave the list.
+void forget_run(int64_t stream);
+// Nodes made since then, by anybody.
+int64_t nodes_since_run(int64_t stream);
 std::vector<int64_t> pending_streams();
 
-// All below are called under the graph's lock.
-
+// The storage's value, or zeros of what it was made for.
+Value value_or_zeros(const StorageValue& storage);
 // The tensor's elements as a value of its sizes and dtype.
 Value read_tensor(const at::Tensor& tensor, Build& b);
 // `value` has the tensor's sizes and dtype. One that covers the storage rebinds it.
@@ -43,6 +52,8 @@ void write_tensor(const at::Tensor& tensor, Value value, Build& b);
 // PyTorch's meaning of storage.resize_(nbytes): the common bytes stay.
 void resize_storage(c10::StorageImpl* storage, size_t nbytes);
 
+c10::Storage make_storage(Value value, size_t nbytes, int device);
+at::Tensor make_view(c10::Storage storage, at::ScalarType dtype, const View& view);
 at::Tensor make_tensor(Value value, at::ScalarType dtype, int device);
 // Strides such that `order` lists the dimensions from outermost to innermost in memory.
 at::Tensor make_permuted(Value value, const Dims& order, int device);
