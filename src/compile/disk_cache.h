@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,8 +18,11 @@ namespace tp {
 
 class DiskCache {
  public:
+  // Of programs, not of notes, but for `dropped` and `evicted`.
   struct Stats {
-    int64_t hits = 0, misses = 0, puts = 0, dropped = 0, evicted = 0;
+    int64_t hits = 0, misses = 0, puts = 0;
+    int64_t dropped = 0;  // damaged, foreign or untrusted
+    int64_t evicted = 0;  // to stay below the cap
   };
 
   // `dir` is made (mode 0700) at the first write; "" turns writing off. `readonly` folders are looked up after it
@@ -32,26 +36,28 @@ class DiskCache {
   std::optional<std::string> get_note(const Digest& key);
   void put_note(const Digest& key, std::string_view text);
 
-  // Takes an entry away that is well-formed but turned out to be useless, such as one the plugin refuses.
+  // Takes away a program that is well-formed but useless, such as one that the plugin refuses.
   void drop(const Digest& key);
 
   Stats stats() const;
   const std::string& dir() const { return dir_; }
 
  private:
-  std::optional<std::string> read(const Digest& key, const char* ending);
-  void write(const Digest& key, const char* ending, std::string_view bytes);
-  bool open_dir();
+  std::optional<std::string> find(const Digest& key, const char* ending);
+  std::optional<std::string> read(const std::string& path, const Digest& key, bool ours);
+  bool write(const Digest& key, const char* ending, std::string_view bytes);
+  void keep_below_cap(int64_t added);
   void trim();
-  void log_once(const std::string& what, const std::string& path, int error);
+  void log_once(const std::string& line);
 
-  std::string dir_;
-  std::vector<std::string> readonly_;
-  int64_t max_bytes_;
+  const std::string dir_;
+  const std::vector<std::string> readonly_;
+  const int64_t max_bytes_;
   std::atomic<int64_t> hits_{0}, misses_{0}, puts_{0}, dropped_{0}, evicted_{0};
-  std::mutex mutex_;
-  std::vector<std::string> logged_;
-  int64_t known_bytes_ = -1;  // of `dir_`, as last counted; -1 before
+  std::mutex mutex_;  // of what follows
+  std::set<std::string> logged_;
+  int64_t bytes_ = 0;           // in `dir_`, as far as this process knows
+  int writes_until_count_ = 0;  // others write too, so it counts anew now and then
 };
 
 }  // namespace tp
