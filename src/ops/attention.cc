@@ -35,8 +35,9 @@ Value mask_of(Build& b, const Operands& o, const Value& mask, const Dims& q) {
   Dims full = q;
   full.back() = o.scores[3];
   Dims common = b.broadcast_dims(mask.dims(), full);
-  if (!b.require(common == full, "attn_mask [" + dims_text(mask.dims()) + "] does not broadcast to [" + dims_text(full) +
-                                     "]") || !b.ok()) {
+  if (!b.require(common == full,
+                 "attn_mask [" + dims_text(mask.dims()) + "] does not broadcast to [" + dims_text(full) + "]") ||
+      !b.ok()) {
     return Value();
   }
   return b.reshape(q.rank() > 4 ? b.broadcast_to(mask, full) : mask, four(q.rank() > 4 ? full : mask.dims()));
@@ -76,7 +77,8 @@ struct Dropout {
 
 Value noise_from(Build& b, const Value& bits, double p) {
   // 24 bits of each word against p, as every other random op does.
-  Value unit = b.convert(b.binary(Op::shift_right_logical, bits, b.constant_int(Dtype::u32, 8, bits.dims())), Dtype::f32);
+  Value unit =
+      b.convert(b.binary(Op::shift_right_logical, bits, b.constant_int(Dtype::u32, 8, bits.dims())), Dtype::f32);
   Value keep = b.compare(Direction::ge, b.mul(unit, 1.0 / (1 << 24)), p);
   return b.select(keep, b.constant(Dtype::f32, p < 1 ? 1 / (1 - p) : 0), b.constant(Dtype::f32, 0.0));
 }
@@ -90,8 +92,8 @@ Dropout dropout_of(Build& b, const Operands& o, double p) {
   return {noise_from(b, bits, p), b.convert(bits->inputs[0], Dtype::s64), b.convert(bits->inputs[1], Dtype::s64)};
 }
 
-// output, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, philox_seed, philox_offset, debug_attn_mask. An empty Value is an
-// undefined tensor; max_q and max_k are constants that the bridge reads as ints.
+// output, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k, philox_seed, philox_offset, debug_attn_mask. An empty Value is
+// an undefined tensor; max_q and max_k are constants that the bridge reads as ints.
 using Forward = std::tuple<Value, Value, Value, Value, Value, Value, Value, Value, Value>;
 
 Forward fused_attention(Build& b, Value q, Value k, Value v, std::optional<Value> mask, double dropout_p,
@@ -106,14 +108,21 @@ Forward fused_attention(Build& b, Value q, Value k, Value v, std::optional<Value
   Dims out = o.q.dims();
   out.back() = o.v.size(3);
   Type log_type{accumulate_type(q.dtype()), Dims{out[0], out[1], out[2]}};
-  Values results = b.composite("sdpa", inputs, {Type{q.dtype(), out}, log_type},
-                               Dims{is_causal, o.mask.has_value(), dropout.noise.has_value()},
-                               Scalar::of(scale_of(o, scale)));
+  Values results =
+      b.composite("sdpa", inputs, {Type{q.dtype(), out}, log_type},
+                  Dims{is_causal, o.mask.has_value(), dropout.noise.has_value()}, Scalar::of(scale_of(o, scale)));
   if (!b.ok()) return {};
   Dims sizes = q.dims();
   sizes.back() = out.back();
-  return {b.reshape(results[0], sizes), results[1], Value(), Value(), b.constant_int(Dtype::s64, o.scores[2]),
-          b.constant_int(Dtype::s64, o.scores[3]), dropout.seed, dropout.offset, Value()};
+  return {b.reshape(results[0], sizes),
+          results[1],
+          Value(),
+          Value(),
+          b.constant_int(Dtype::s64, o.scores[2]),
+          b.constant_int(Dtype::s64, o.scores[3]),
+          dropout.seed,
+          dropout.offset,
+          Value()};
 }
 TP_OP("aten::_scaled_dot_product_fused_attention_overrideable", fused_attention);
 

@@ -65,10 +65,10 @@ Value gather(Build& b, Value x, int64_t dim, Value index, bool) {
     return Value();
   }
   for (int i = 0; i < from.rank(); ++i) {
-    b.require(i == dim || at.size(i) <= from.size(i),
-              "size does not match at dimension " + std::to_string(i) + " expected index [" + dims_text(at.dims()) +
-                  "] to be no larger than self [" + dims_text(from.dims()) + "] apart from dimension " +
-                  std::to_string(dim));
+    b.require(i == dim || at.size(i) <= from.size(i), "size does not match at dimension " + std::to_string(i) +
+                                                          " expected index [" + dims_text(at.dims()) +
+                                                          "] to be no larger than self [" + dims_text(from.dims()) +
+                                                          "] apart from dimension " + std::to_string(dim));
   }
   Value checked = checked_index(b, at, from.size(static_cast<int>(dim)), Negative::refused, dim);
   return b.reshape(b.take_along(from, checked, dim), result);
@@ -77,9 +77,9 @@ TP_OP("aten::gather", gather);
 
 Value take(Build& b, Value x, Value index) {
   int64_t count = numel(x.dims());
-  Value checked = checked_index(b, index, count, Negative::wrapped,
-                                "out of range: tried to access an index of a tensor of " + std::to_string(count) +
-                                    " elements");
+  Value checked =
+      checked_index(b, index, count, Negative::wrapped,
+                    "out of range: tried to access an index of a tensor of " + std::to_string(count) + " elements");
   if (!b.ok()) return Value();
   return take_rows(b, b.flatten(x), checked, 0);
 }

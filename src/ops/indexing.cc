@@ -14,7 +14,8 @@ std::string out_of_bounds(const Value& index, int64_t dim, int64_t size) {
 Value checked_index(Build& b, const Value& index, int64_t size, Negative negative, std::string_view text) {
   if (!b.ok() || !index) return Value();
   if (!is_integral(index.dtype())) {
-    return b.fail(Code::index, std::string("tensors used as indices must be integers, got ") + dtype_name(index.dtype()));
+    return b.fail(Code::index,
+                  std::string("tensors used as indices must be integers, got ") + dtype_name(index.dtype()));
   }
   Value wide = b.convert(index, Dtype::s64);
   if (numel(index.dims()) == 0) return wide;

@@ -128,7 +128,8 @@ Value bernoulli(Build& b, Value p, Ignored) { return bernoulli_tensor(b, p, p, {
 TP_OP("aten::bernoulli", bernoulli);
 
 std::tuple<Value, Value> native_dropout(Build& b, Value x, double p, std::optional<bool> train) {
-  if (!b.require(p >= 0 && p <= 1, "dropout probability has to be between 0 and 1, but got " + number_text(p))) return {};
+  if (!b.require(p >= 0 && p <= 1, "dropout probability has to be between 0 and 1, but got " + number_text(p)))
+    return {};
   if (!b.require_floating(x)) return {};
   if (!train.value_or(true) || p == 0) return {x, b.constant(Dtype::pred, Scalar::of(true), x.dims())};
   if (p == 1) return {b.like(x, 0), b.constant(Dtype::pred, Scalar::of(false), x.dims())};
@@ -186,7 +187,8 @@ Value random_from(Build& b, Value x, int64_t from, std::optional<int64_t> to, Ig
   if (is_complex(x.dtype())) return b.decline("random complex numbers");
   if (!to) {
     int64_t top = largest_exact(x.dtype());
-    b.require(from <= top, "random_ expects 'from' casted to dtype to be less than or equal to the dtype's largest value");
+    b.require(from <= top,
+              "random_ expects 'from' casted to dtype to be less than or equal to the dtype's largest value");
     return integers(b, x, from, static_cast<uint64_t>(top) - static_cast<uint64_t>(from) + 1);
   }
   if (!b.require(from < *to, "random_ expects 'from' to be less than 'to', but got from=" + std::to_string(from) +

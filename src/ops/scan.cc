@@ -62,7 +62,9 @@ Value accumulate(Build& b, const Value& x, int64_t dim, std::optional<Dtype> dty
   return b.ok() ? b.convert(out[0], result) : Value();
 }
 
-Value cumsum(Build& b, Value x, int64_t dim, std::optional<Dtype> dtype) { return accumulate(b, x, dim, dtype, add_step); }
+Value cumsum(Build& b, Value x, int64_t dim, std::optional<Dtype> dtype) {
+  return accumulate(b, x, dim, dtype, add_step);
+}
 TP_OP("aten::cumsum", cumsum);
 
 Value cumprod(Build& b, Value x, int64_t dim, std::optional<Dtype> dtype) {

@@ -13,7 +13,8 @@ std::optional<Reduction> reduction_named(Build& b, std::string_view name) {
   if (name == "mean") return Reduction::mean;
   if (name == "amax") return Reduction::amax;
   if (name == "amin") return Reduction::amin;
-  b.fail(Code::invalid_argument, "reduce argument must be either sum, prod, mean, amax or amin, got " + std::string(name));
+  b.fail(Code::invalid_argument,
+         "reduce argument must be either sum, prod, mean, amax or amin, got " + std::string(name));
   return std::nullopt;
 }
 
@@ -38,7 +39,8 @@ Value identity(Build& b, Reduction r, Dtype dtype) {
 using Write = Value (*)(Build&, Combine, const Value&, int64_t, const Value&, const Value&);
 
 // bf16 and f16 sums run in f32: hundreds of updates to one place would lose their tails.
-Value write_wide(Build& b, Write write, Combine kind, const Value& x, int64_t dim, const Value& index, const Value& src) {
+Value write_wide(Build& b, Write write, Combine kind, const Value& x, int64_t dim, const Value& index,
+                 const Value& src) {
   if (!b.ok()) return Value();
   bool sums = kind == Combine::add || kind == Combine::multiply;
   Dtype wide = sums ? accumulate_type(x.dtype()) : x.dtype();
@@ -124,7 +126,8 @@ Value scatter_value(Build& b, Value x, int64_t dim, Value index, Scalar value) {
 TP_OP("aten::scatter.value", scatter_value);
 
 Value scatter_reduce_old(Build& b, Value x, int64_t dim, Value index, Value src, std::string_view reduce) {
-  if (!b.require(reduce == "add" || reduce == "multiply", "reduce argument must be either add or multiply.")) return Value();
+  if (!b.require(reduce == "add" || reduce == "multiply", "reduce argument must be either add or multiply."))
+    return Value();
   return scatter_with(b, reduce == "add" ? Reduction::sum : Reduction::prod, true, x, dim, index, src);
 }
 TP_OP("aten::scatter.reduce", scatter_reduce_old);
@@ -158,7 +161,8 @@ Rows rows(Build& b, const Value& x, int64_t dim, const Value& index, const Value
           const char* text = nullptr) {
   Rows r{at_least_1d(b, x), at_least_1d(b, index), at_least_1d(b, source), b.wrap_dim(dim, x.rank())};
   if (!b.ok()) return r;
-  b.require(index.rank() <= 1, Code::index, "index should have dimension 1 or 0 (got " + std::to_string(index.rank()) + ")");
+  b.require(index.rank() <= 1, Code::index,
+            "index should have dimension 1 or 0 (got " + std::to_string(index.rank()) + ")");
   b.require(r.x.dtype() == r.source.dtype(), "self and source expected to have the same dtype");
   if (!b.ok()) return r;
   Dims expected = r.x.dims();
@@ -272,8 +276,9 @@ Value put(Build& b, Value x, Value index, Value source, bool accumulate) {
   b.require(x.dtype() == source.dtype(), "put_(): self and source expected to have the same dtype");
   b.require(numel(index.dims()) == numel(source.dims()),
             "put_(): Expected source and index to have the same number of elements");
-  Value at = checked_index(b, b.flatten(index), count, Negative::wrapped,
-                           "out of range: tried to access an index of a tensor of " + std::to_string(count) + " elements");
+  Value at =
+      checked_index(b, b.flatten(index), count, Negative::wrapped,
+                    "out of range: tried to access an index of a tensor of " + std::to_string(count) + " elements");
   if (!b.ok()) return Value();
   Combine kind = accumulate ? Combine::add : Combine::replace;
   return b.reshape(write_wide(b, scatter_rows, kind, b.flatten(x), 0, at, b.flatten(source)), x.dims());

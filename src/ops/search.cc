@@ -38,7 +38,8 @@ struct Side {
 Side side_of(Build& b, bool out_int32, bool right, std::optional<std::string_view> side) {
   if (side) {
     b.require(*side == "left" || *side == "right", "side can only be 'left' or 'right' but got " + std::string(*side));
-    b.require(!(right && *side == "left"), "side and right can't be set to opposites, got side of left while right was True");
+    b.require(!(right && *side == "left"),
+              "side and right can't be set to opposites, got side of left while right was True");
     right = *side == "right";
   }
   return {right, out_int32 ? Dtype::s32 : Dtype::s64};
@@ -57,9 +58,10 @@ Value search(Build& b, Value sequence, Value values, Side side) {
   } else {
     bool fits = sequence.rank() == values.rank();
     for (int i = 0; fits && i + 1 < sequence.rank(); ++i) fits = sequence.size(i) == values.size(i);
-    b.require(fits, "boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input "
-                    "value tensor must match, but we got boundaries tensor [" + dims_text(sequence.dims()) +
-                        "] and input value tensor [" + dims_text(result) + "]");
+    b.require(fits,
+              "boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input "
+              "value tensor must match, but we got boundaries tensor [" +
+                  dims_text(sequence.dims()) + "] and input value tensor [" + dims_text(result) + "]");
   }
   return b.ok() ? b.convert(b.reshape(count_below(b, sequence, values, side.right), result), side.result) : Value();
 }
@@ -94,8 +96,8 @@ Value searchsorted_scalar(Build& b, Value sequence, Scalar value, bool out_int32
 TP_OP("aten::searchsorted.Scalar", searchsorted_scalar);
 
 Value bucketize(Build& b, Value values, Value boundaries, bool out_int32, bool right) {
-  b.require(boundaries.rank() == 1, "boundaries tensor must be 1 dimension, but got dim(" +
-                                        std::to_string(boundaries.rank()) + ")");
+  b.require(boundaries.rank() == 1,
+            "boundaries tensor must be 1 dimension, but got dim(" + std::to_string(boundaries.rank()) + ")");
   return search(b, boundaries, values, side_of(b, out_int32, right, std::nullopt));
 }
 TP_OP("aten::bucketize.Tensor", bucketize);

@@ -71,7 +71,8 @@ std::tuple<Value, Value> median_along(Build& b, const Value& x, int64_t dim, boo
   Sorted s = sorted(b, x, dim, false);
   if (!b.ok() || x.rank() == 0) return {s.values, s.indices};
   int64_t n = x.size(static_cast<int>(dim));
-  if (!b.require(n > 0, Code::index, "median(): Expected reduction dim " + std::to_string(dim) + " to have non-zero size.")) {
+  if (!b.require(n > 0, Code::index,
+                 "median(): Expected reduction dim " + std::to_string(dim) + " to have non-zero size.")) {
     return {};
   }
   Dims one = x.dims();
@@ -117,7 +118,8 @@ std::tuple<Value, Value> mode(Build& b, Value x, int64_t dim, bool keep) {
   Sorted s = sorted(b, x, dim, false);
   if (!b.ok() || x.rank() == 0) return {s.values, s.indices};
   int64_t n = x.size(static_cast<int>(dim));
-  if (!b.require(n > 0, Code::index, "mode(): Expected reduction dim " + std::to_string(dim) + " to have non-zero size.")) {
+  if (!b.require(n > 0, Code::index,
+                 "mode(): Expected reduction dim " + std::to_string(dim) + " to have non-zero size.")) {
     return {};
   }
   Value place = b.iota(Dtype::s64, x.dims(), dim);

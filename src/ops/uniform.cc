@@ -24,7 +24,9 @@ Value top_bits(Build& b, const Dims& dims, Dtype wide, int bits) {
   return b.convert(b.binary(Op::shift_right_logical, raw, shift), wide);
 }
 
-double power_of_two(int exponent) { return exponent < 0 ? 1 / power_of_two(-exponent) : static_cast<double>(1ull << exponent); }
+double power_of_two(int exponent) {
+  return exponent < 0 ? 1 / power_of_two(-exponent) : static_cast<double>(1ull << exponent);
+}
 
 }  // namespace
 
