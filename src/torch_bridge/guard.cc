@@ -173,10 +173,10 @@ int64_t exchange_stream_id(int64_t stream) { return std::exchange(t_stream.curre
 int64_t new_stream_id() { return take_stream_id(); }
 
 void synchronize(int device) {
+  if (in_bad_fork()) runner();  // says so
   Runner* run = runner_or_null();
   if (!run) return;
   check_not_capturing("synchronizing the device");
-  TORCH_CHECK(!in_bad_fork(), "tpu cannot be used in a forked child: use the spawn start method");
   for (int64_t stream : pending_streams()) run_pending(stream);
   value_or_throw(run->synchronize(device));
 }
