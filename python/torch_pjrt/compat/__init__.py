@@ -1,0 +1,1 @@
+"""Names of other packages that programs for TPUs import."""

@@ -1,0 +1,1 @@
+"""torch_xla.distributed. Part of torch-pjrt."""

@@ -1,0 +1,54 @@
+"""Accelerate 1.15 knows no device "tpu": it would choose the CPU, and device_map="auto" would stay there."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from torch_pjrt.integrations.hooks import when_imported
+
+
+def install() -> None:
+    """Waits for the two modules that must be changed."""
+    when_imported("accelerate.state", _patch_state)
+    when_imported("accelerate.utils.modeling", _patch_modeling)
+
+
+def _patch_state(state: ModuleType) -> None:
+    partial_state = state.PartialState
+    before = partial_state.default_device.fget
+
+    def default_device(self: Any) -> torch.device:
+        """The device tpu when there is one and nothing that Accelerate knows; see Accelerate for the rest."""
+        device = before(self)
+        if device.type == "cpu" and torch.tpu.is_available():
+            return torch.device("tpu")
+        return device
+
+    partial_state.default_device = property(default_device)
+
+
+def _patch_modeling(modeling: ModuleType) -> None:
+    before = modeling.get_max_memory
+
+    def get_max_memory(max_memory: dict[int | str, int | str] | None = None) -> dict[int | str, int]:
+        """Free bytes by device; tpu devices by their numbers."""
+        if max_memory is not None:
+            return _given(max_memory)
+        found = before(None)
+        if any(isinstance(key, int) for key in found) or not torch.tpu.is_available():
+            return found
+        free = {index: torch.tpu.mem_get_info(index)[0] for index in range(torch.tpu.device_count())}
+        return {**free, **found}
+
+    def _given(max_memory: dict[int | str, int | str]) -> dict[int | str, int]:
+        # Accelerate warns of each number that is no CUDA device, so those are kept from it.
+        count = torch.tpu.device_count() if torch.tpu.is_available() else 0
+        ours = {key: value for key, value in max_memory.items() if isinstance(key, int) and 0 <= key < count}
+        size = modeling.convert_file_size_to_int
+        mine = {key: size(value) if isinstance(value, str) else value for key, value in sorted(ours.items())}
+        return {**mine, **before({key: value for key, value in max_memory.items() if key not in ours})}
+
+    modeling.get_max_memory = get_max_memory
