@@ -1,13 +1,8 @@
 #include "torch_bridge/capture.h"
 
-#include <c10/core/StorageImpl.h>
-#include <c10/core/TensorImpl.h>
-
 #include <algorithm>
 #include <unordered_map>
 
-#include "torch_bridge/allocator.h"
-#include "torch_bridge/dtypes.h"
 #include "torch_bridge/errors.h"
 #include "torch_bridge/generator.h"
 #include "torch_bridge/pending.h"
@@ -55,12 +50,6 @@ std::vector<StorageValue*> distinct_storages(const std::vector<at::Tensor>& inpu
       continue;
     }
     StorageValue* storage = storage_value(t);
-    if (!storage->value) {  // never written: it gets the zeros that a read would see
-      Build b("", storage->device);
-      int64_t elements = static_cast<int64_t>(storage->nbytes) / static_cast<int64_t>(t.element_size());
-      Dims dims = numel(storage->shape) == elements ? storage->shape : Dims{elements};
-      set_value(*storage, b.constant_int(to_dtype(t.scalar_type()), 0, dims));
-    }
     auto [it, fresh] = index.try_emplace(storage, static_cast<int>(storages.size()));
     if (fresh) storages.push_back(storage);
     storage_of.push_back(it->second);
@@ -89,21 +78,6 @@ class Placeholders {
   std::vector<StorageValue*> storages_;
   std::vector<Value> old_, values_;
 };
-
-c10::Storage make_storage(const Value& value, size_t nbytes, int device) {
-  auto impl = c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), nbytes,
-                                                    allocate_storage(nbytes, device), &device_allocator(), true);
-  set_value(*context_of(impl->data_ptr()), value);
-  return c10::Storage(std::move(impl));
-}
-
-at::Tensor make_view(c10::Storage storage, c10::ScalarType type, const View& view) {
-  auto tensor = at::detail::make_tensor<c10::TensorImpl>(std::move(storage),
-                                                         c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
-                                                         c10::scalarTypeToTypeMeta(type));
-  tensor.unsafeGetTensorImpl()->set_sizes_and_strides(to_ref(view.sizes), to_ref(view.strides), view.offset);
-  return tensor;
-}
 
 OutputPlan plan_output(const at::Tensor& t, const std::vector<StorageValue*>& inputs, std::vector<StorageValue*>& fresh) {
   OutputPlan plan;
@@ -136,8 +110,8 @@ std::shared_ptr<Capture> Capture::record(std::vector<at::Tensor> inputs,
   std::vector<StorageValue*> storages = distinct_storages(inputs, state->storage_of);
   TORCH_CHECK(!storages.empty(), "a captured graph needs a tpu tensor among its inputs");
   state->device = storages[0]->device;
-  PhiloxGenerator& generator = default_philox(state->device);
-  const uint64_t offset = generator.get_offset();
+  TpuGenerator& generator = default_generator_impl(state->device);
+  const uint64_t offset = generator.philox_offset();
 
   Placeholders placeholders(storages);
   std::vector<at::Tensor> outputs;
@@ -145,8 +119,8 @@ std::shared_ptr<Capture> Capture::record(std::vector<at::Tensor> inputs,
     CaptureScope scope;
     outputs = body();
   }
-  const uint64_t blocks = generator.get_offset() - offset;
-  generator.set_offset(offset);  // recording draws nothing
+  const uint64_t blocks = generator.philox_offset() - offset;
+  generator.set_philox_offset(offset);  // recording draws nothing
 
   std::vector<Value> results;
   std::vector<uint8_t> updated(storages.size(), 0);
@@ -161,11 +135,7 @@ std::shared_ptr<Capture> Capture::record(std::vector<at::Tensor> inputs,
   for (const at::Tensor& t : outputs) state->outputs.push_back(plan_output(t, storages, fresh));
   for (StorageValue* storage : fresh) {
     state->new_bytes.push_back(storage->nbytes);
-    if (!storage->value) {  // an output that body never wrote
-      Build b("", storage->device);
-      set_value(*storage, b.constant_int(Dtype::u8, 0, Dims{static_cast<int64_t>(storage->nbytes)}));
-    }
-    results.push_back(storage->value);
+    results.push_back(value_or_zeros(*storage));
   }
   auto program = run.capture(placeholders.values(), updated, results, offset, blocks);
   if (!program.ok()) throw_error(std::move(program.error()));
@@ -186,7 +156,7 @@ std::optional<std::vector<at::Tensor>> Capture::call(const std::vector<at::Tenso
     if (!(arguments.back().type() == s.storage_types[i])) return std::nullopt;
   }
   RandomSource::Position random{};
-  if (s.program->random_blocks) random = default_philox(s.device).reserve(s.program->random_blocks);
+  if (s.program->random_blocks) random = default_generator_impl(s.device).reserve(s.program->random_blocks);
   auto results = run.run_captured(*s.program, arguments, random.seed, random.offset, s.device);
   if (!results.ok()) throw_error(std::move(results.error()));
   arguments.clear();

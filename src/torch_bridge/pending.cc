@@ -1,6 +1,6 @@
 #include "torch_bridge/pending.h"
 
-#include <atomic>
+#include <map>
 
 #include "base/env.h"
 #include "torch_bridge/errors.h"
@@ -10,7 +10,7 @@
 namespace tp::bridge {
 namespace {
 
-// When this many nodes more than after the last such cut are alive, the stream is cut without a boundary.
+// When this many nodes were made since the stream last ran, it is cut without a boundary.
 constexpr int64_t kNodeLimit = 20000;
 
 thread_local int t_captures = 0;
@@ -20,11 +20,13 @@ void run_or_throw(std::span<Node* const> roots, std::span<Node* const> live) {
   if (!status.ok()) throw_error(std::move(status.error()));
 }
 
-std::vector<Node*> nodes_of(const Values& values, int device) {
-  std::vector<Node*> nodes;
-  for (const Value& value : values) {
-    if (value->device == device) nodes.push_back(value.get());
-  }
+// Pending nodes that storages of the stream hold, by device.
+std::map<int, std::vector<Node*>> pending_nodes(int64_t stream) {
+  std::map<int, std::vector<Node*>> nodes;
+  for_each_pending(stream, [&](StorageValue& storage) {
+    Node* node = storage.value.get();
+    if (node && node->op != Op::leaf) nodes[node->device].push_back(node);
+  });
   return nodes;
 }
 
@@ -38,14 +40,14 @@ Value materialize(const Value& value) {
   }
   TORCH_CHECK(!capturing(), "a value was looked at while a graph was being captured");
   Node* root = value.get();
-  Values live = pending_values(current_stream());
-  run_or_throw({&root, 1}, nodes_of(live, root->device));
+  std::map<int, std::vector<Node*>> live = pending_nodes(current_stream_id());
+  run_or_throw({&root, 1}, live[root->device]);
   return value;
 }
 
 Value materialize(StorageValue& storage) {
   std::lock_guard<std::recursive_mutex> lock(runner().mutex());
-  TORCH_CHECK(storage.value, "a storage that was never written has no value");
+  if (!storage.value) set_value(storage, value_or_zeros(storage));
   return materialize(storage.value);
 }
 
@@ -53,22 +55,16 @@ void run_pending(int64_t stream) {
   Runner* run = runner_or_null();
   if (!run || capturing()) return;
   std::lock_guard<std::recursive_mutex> lock(run->mutex());
-  Values pending = pending_values(stream);
-  for (size_t d = 0; d < run->devices().size() && !pending.empty(); ++d) {
-    std::vector<Node*> roots = nodes_of(pending, static_cast<int>(d));
-    if (!roots.empty()) run_or_throw(roots, {});
-  }
+  for (auto& [device, nodes] : pending_nodes(stream)) run_or_throw(nodes, {});
+  forget_run(stream);
 }
 
-void run_pending() { run_pending(current_stream()); }
+void run_pending() { run_pending(current_stream_id()); }
 
 void after_op() {
   if (capturing()) return;
   if (env().sync) return synchronize(current_device());
-  static std::atomic<int64_t> limit{kNodeLimit};
-  if (live_nodes() < limit.load(std::memory_order_relaxed)) return;
-  run_pending();
-  limit = live_nodes() + kNodeLimit;
+  if (live_nodes() > kNodeLimit && nodes_since_run(current_stream_id()) > kNodeLimit) run_pending();
 }
 
 CaptureScope::CaptureScope() { ++t_captures; }
