@@ -95,6 +95,20 @@ const char* reject(const Header& header, const Digest& key, size_t payload) {
   return nullptr;
 }
 
+// Why the entry is of no use, or nullptr and its payload.
+const char* read_entry(int file, const Digest& key, std::string& bytes) {
+  struct stat info{};
+  if (fstat(file, &info) != 0) return "unreadable";
+  if (const char* why = distrust(info)) return why;
+  Header header;
+  size_t size = static_cast<size_t>(info.st_size);
+  if (size < sizeof(header) || !read_all(file, reinterpret_cast<char*>(&header), sizeof(header))) return "truncated";
+  if (const char* why = reject(header, key, size - sizeof(header))) return why;
+  bytes.resize(header.size);
+  if (!read_all(file, bytes.data(), bytes.size())) return "truncated";
+  return digest_of(bytes) == header.checksum ? nullptr : "damaged";
+}
+
 bool is_entry(const std::string& name) { return name.ends_with(kProgram) || name.ends_with(kNote); }
 
 struct Entry {
@@ -169,25 +183,16 @@ std::optional<std::string> DiskCache::find(const Digest& key, const char* ending
 std::optional<std::string> DiskCache::read(const std::string& path, const Digest& key, bool ours) {
   // Neither follows a link, nor waits on a pipe.
   File file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (!file.ok() && (errno == ENOENT || errno == ENOTDIR)) return std::nullopt;
-  const char* why = nullptr;
-  struct stat info{};
-  Header header;
-  std::string bytes;
-  if (!file.ok() || fstat(file.get(), &info) != 0) {
-    why = errno == ELOOP ? "a link" : std::strerror(errno);
-  } else if (!(why = distrust(info))) {
-    size_t size = static_cast<size_t>(info.st_size);
-    if (size < sizeof(header) || !read_all(file.get(), reinterpret_cast<char*>(&header), sizeof(header))) {
-      why = "truncated";
-    } else if (!(why = reject(header, key, size - sizeof(header)))) {
-      bytes.resize(header.size);
-      if (!read_all(file.get(), bytes.data(), bytes.size())) why = "truncated";
-      if (!why && digest_of(bytes) != header.checksum) why = "damaged";
+  if (!file.ok()) {
+    if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
+    if (errno != ELOOP) {
+      log_once("cache entry " + path + " cannot be read: " + std::strerror(errno));
+      return std::nullopt;
     }
   }
-  if (why) {
-    log_once("cache entry " + path + " ignored: " + why);
+  std::string bytes;
+  if (const char* why = file.ok() ? read_entry(file.get(), key, bytes) : "a link") {
+    log_once("cache entry " + path + " dropped: " + why);
     ++dropped_;
     if (ours) unlink(path.c_str());
     return std::nullopt;
@@ -204,6 +209,8 @@ bool DiskCache::write(const Digest& key, const char* ending, std::string_view by
   int64_t total = static_cast<int64_t>(sizeof(header) + bytes.size());
   if (max_bytes_ > 0 && total > max_bytes_) return false;
 
+  // A note is not worth a wait for the disk: lost in a crash, it is made again.
+  bool durable = ending == kProgram;
   std::string temporary = temporary_name(dir_);
   constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
   int descriptor = open(temporary.c_str(), kFlags, 0600);
@@ -212,21 +219,26 @@ bool DiskCache::write(const Digest& key, const char* ending, std::string_view by
     log_once("cache folder " + dir_ + " cannot be written, programs are not kept: " + std::strerror(errno));
     return false;
   }
-  bool written;
+  int failed = 0;
   {
     File file(descriptor);
-    written = write_all(file.get(), reinterpret_cast<const char*>(&header), sizeof(header)) &&
-              write_all(file.get(), bytes.data(), bytes.size()) && fsync(file.get()) == 0;
+    if (!write_all(file.get(), reinterpret_cast<const char*>(&header), sizeof(header)) ||
+        !write_all(file.get(), bytes.data(), bytes.size()) || (durable && fsync(file.get()) != 0)) {
+      failed = errno;
+    }
   }
   // Readers see the old entry or the whole new one.
   std::string path = dir_ + "/" + key.hex() + ending;
-  if (!written || rename(temporary.c_str(), path.c_str()) != 0) {
-    log_once("cache folder " + dir_ + " refused an entry, programs are not kept: " + std::strerror(errno));
+  if (!failed && rename(temporary.c_str(), path.c_str()) != 0) failed = errno;
+  if (failed) {
+    log_once("cache folder " + dir_ + " refused an entry, programs are not kept: " + std::strerror(failed));
     unlink(temporary.c_str());
     return false;
   }
-  File folder(open(dir_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder.ok()) (void)fsync(folder.get());
+  if (durable) {
+    File folder(open(dir_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (folder.ok()) (void)fsync(folder.get());
+  }
   keep_below_cap(total);
   return true;
 }
