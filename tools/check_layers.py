@@ -11,8 +11,6 @@ LIBC = {
     "link.h", "poll.h", "pthread.h", "pwd.h", "sched.h", "signal.h", "stdint.h", "stdlib.h", "string.h", "time.h",
     "unistd.h",
 }  # fmt: skip
-# Folders above src/ that a quoted include may name, and only from tests.
-TESTING = "fake_plugin"
 
 
 def read_layers(path: Path) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
@@ -32,16 +30,16 @@ def read_layers(path: Path) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
     return allowed, tests
 
 
-def problem(layer: str, is_test: bool, quoted: str | None, angled: str | None, allowed: set[str]) -> str | None:
-    """Why this include is refused, or None."""
+def problem(layer: str, is_test: bool, shared: bool, quoted: str, angled: str, allowed: set[str]) -> str | None:
+    """Why this include is refused, or None. `shared`: it names a file of testing/."""
     if quoted == "pjrt_c_api.h":
         return None if "pjrt" in allowed else f"{layer}/ may not use the PJRT C API"
+    if shared:
+        return None if is_test else f'"{quoted}" is for tests'
     if quoted:
         folder = quoted.split("/")[0]
         if "/" not in quoted or quoted.startswith("."):
             return f'"{quoted}": write the path from src/'
-        if folder == TESTING:
-            return None if is_test else f'"{quoted}" is for tests'
         return None if folder in allowed else f"{layer}/ may not include {folder}/"
     if layer == "torch_bridge" or re.fullmatch(r"[a-z_]+", angled) or angled in LIBC:
         return None
@@ -62,7 +60,8 @@ def check(root: Path) -> list[str]:
         for number, line in enumerate(path.read_text().splitlines(), 1):
             if match := INCLUDE.match(line):
                 reach = (tests if is_test else allowed)[layer]
-                if why := problem(layer, is_test, *match.groups(), reach):
+                shared = bool(match[1]) and (root / "testing" / match[1]).exists()
+                if why := problem(layer, is_test, shared, match[1] or "", match[2] or "", reach):
                     found.append(f"{name}:{number}: {why}")
     return found
 

@@ -19,6 +19,8 @@ class CheckLayers(unittest.TestCase):
             root = Path(folder)
             (root / "tools").mkdir()
             (root / "tools/layers.txt").write_text(LAYERS)
+            (root / "testing/fake_plugin").mkdir(parents=True)
+            (root / "testing/fake_plugin/control.h").touch()
             (root / "src" / path).parent.mkdir(parents=True)
             (root / "src" / path).write_text(f"// a file\n#include {include}\n")
             return check_layers.check(root)
