@@ -58,7 +58,8 @@ class Client {
                                   Event* done_with_host = nullptr) const;
   // `text` is StableHLO, `options` a CompileOptionsProto (compile_options.h).
   Result<LoadedExecutable> compile(std::string_view text, std::string_view options) const;
-  // Of Executable::serialize(), by the same plugin file. `options` replaces the serialised ones.
+  // Of Executable::serialize(), by the same plugin file. `options` replaces the serialised ones, which plugins
+  // before 0.71 do not do.
   Result<LoadedExecutable> deserialize(std::string_view bytes,
                                        std::optional<std::string_view> options = std::nullopt) const;
   // Device ids, [replica][partition].

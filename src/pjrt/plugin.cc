@@ -14,8 +14,8 @@
 namespace tp {
 namespace {
 
-// 0.54 (2024-07) has every entry and argument that a program needs to run; what came later is optional here.
-constexpr int kMinimumMinor = 54;
+// 0.57 (2024-11) moved entries of the table to where they are now; what came later is optional here.
+constexpr int kMinimumMinor = 57;
 
 Error load_error(Code code, const std::string& path, const std::string& what) {
   return make_error(code, "plugin " + path + " " + what);

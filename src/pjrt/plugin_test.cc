@@ -70,12 +70,12 @@ TEST_CASE("a plugin with another major version is refused") {
 
 TEST_CASE("a plugin with a too old minor version is refused") {
   FakePlugin fake(TP_FAKE_PLUGIN_PATH);
-  fake.set_api_version(0, 53);
+  fake.set_api_version(0, 56);
   Error error = load_error(TP_FAKE_PLUGIN_PATH);
   CHECK(error.code == Code::failed_precondition);
-  CHECK(contains(error.text, "is too old: it has PJRT API 0.53, at least 0.54 is needed"));
-  fake.set_api_version(0, 54);
-  CHECK(must(Plugin::load(TP_FAKE_PLUGIN_PATH))->api_version() == std::pair(0, 54));
+  CHECK(contains(error.text, "is too old: it has PJRT API 0.56, at least 0.57 is needed"));
+  fake.set_api_version(0, 57);
+  CHECK(must(Plugin::load(TP_FAKE_PLUGIN_PATH))->api_version() == std::pair(0, 57));
 }
 
 TEST_CASE("a plugin that fails to initialize keeps its code and text") {
