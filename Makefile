@@ -33,7 +33,7 @@ demo: $(DONE)/run $(DONE)/package
 	@$(BIN)/python examples/demo.py
 
 bench: $(DONE)/run $(DONE)/package
-	@for b in $(wildcard bench/[a-z]*.py); do echo "== running $$b"; $(BIN)/python $$b; done
+	@for b in $$(grep -l __main__ bench/*.py); do echo "== running $$b"; $(BIN)/python $$b; done
 
 test: test-core test-python
 
