@@ -17,7 +17,8 @@ struct CompileOptions {
   int partitions = 1;
   // Device ids, [replica][partition]; empty leaves the choice to the plugin (device 0 and up).
   std::vector<int> device_assignment = {};
-  // Both stay on: then sdy, mhlo.sharding and plain text all work, on the CPU plugins and on libtpu 0.0.52.
+  // Both stay on for plain and for sdy text. Text with mhlo.sharding needs Shardy off on libtpu 0.0.52, which else
+  // ends the process; the CPU plugins then warn and take GSPMD by themselves.
   bool use_spmd = true;
   bool use_shardy = true;
   // Runs on the device that execute() names; for one-device programs only.

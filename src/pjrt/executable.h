@@ -51,9 +51,11 @@ class Executable {
   Result<std::string> name() const;
   // A device's outputs.
   Result<size_t> num_outputs() const;
+  // One device's part where an output is sharded.
   Result<std::vector<OutputType>> output_types() const;
   Result<CompiledMemoryStats> memory_stats() const;
   Result<std::string> serialize() const;
+  // Bytes, not text, on libtpu.
   Result<std::string> fingerprint() const;
   Result<OptimizedProgram> optimized_program() const;
   // "flops", "bytes accessed", …; platforms differ.
