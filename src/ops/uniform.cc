@@ -1,5 +1,6 @@
 #include "ops/uniform.h"
 
+#include <cmath>
 #include <numbers>
 
 namespace tp {
@@ -15,43 +16,54 @@ int mantissa_bits(Dtype dtype) {
   }
 }
 
-// The top `bits` of each random word, as a float: an integer in [0, 2^bits).
-Value top_bits(Build& b, const Dims& dims, Dtype wide, int bits) {
-  bool f64 = wide == Dtype::f64;
-  Dtype word = f64 ? Dtype::u64 : Dtype::u32;
-  Value raw = b.random_bits(dims, word);
-  Value shift = b.constant_int(word, (f64 ? 64 : 32) - bits, dims);
-  return b.convert(b.binary(Op::shift_right_logical, raw, shift), wide);
+double power_of_two(int exponent) { return std::ldexp(1.0, exponent); }
+
+// The top `bits` of each word, as an integer in `wide`.
+Value top_bits(Build& b, const Value& words, Dtype wide, int bits) {
+  if (!b.ok() || !words) return Value();
+  Value shift = b.constant_int(words.dtype(), 8 * dtype_size(words.dtype()) - bits);
+  return b.convert(b.binary(Op::shift_right_logical, words, shift), wide);
 }
 
-double power_of_two(int exponent) {
-  return exponent < 0 ? 1 / power_of_two(-exponent) : static_cast<double>(1ull << exponent);
+// In [0, 1).
+Value fraction(Build& b, const Value& words, Dtype wide, int bits) {
+  return b.mul(top_bits(b, words, wide, bits), power_of_two(-bits));
+}
+
+Value words_for(Build& b, const Dims& dims, Dtype wide) {
+  return b.random_bits(dims, wide == Dtype::f64 ? Dtype::u64 : Dtype::u32);
 }
 
 }  // namespace
 
 Value uniform_bits(Build& b, const Dims& dims, Dtype dtype) {
-  int bits = mantissa_bits(dtype);
-  return b.mul(top_bits(b, dims, accumulate_type(dtype), bits), power_of_two(-bits));
+  Dtype wide = accumulate_type(dtype);
+  return fraction(b, words_for(b, dims, wide), wide, mantissa_bits(dtype));
 }
 
 Value open_uniform(Build& b, const Dims& dims, Dtype dtype) {
   Dtype wide = accumulate_type(dtype);
   int bits = mantissa_bits(wide) - 1;
-  return b.mul(b.add(top_bits(b, dims, wide, bits), 0.5), power_of_two(-bits));
+  return b.mul(b.add(top_bits(b, words_for(b, dims, wide), wide, bits), 0.5), power_of_two(-bits));
 }
 
-// Box-Muller: flat elements 2j and 2j+1 share one pair of uniforms, of the same flat indices.
+// Box-Muller's cosine half. Each element has its own pair of uniforms, so that no element depends on another's place.
 Value standard_normal(Build& b, const Dims& dims, Dtype dtype) {
   Dtype wide = accumulate_type(dtype);
-  int64_t count = numel(dims), half = (count + 1) / 2;
-  if (count == 0) return b.constant_int(wide, 0, dims);
-  Value pairs = b.reshape(uniform_bits(b, {2 * half}, wide), {half, 2});
-  Value u = b.slice_dim(pairs, 1, 0, 1), v = b.slice_dim(pairs, 1, 1, 2);
+  if (numel(dims) == 0) return b.constant_int(wide, 0, dims);
+  Value u, v;
+  if (wide == Dtype::f64) {
+    u = uniform_bits(b, dims, wide);
+    v = uniform_bits(b, dims, wide);
+  } else {
+    Value words = b.random_bits(dims, Dtype::u64);
+    Value low = b.convert(words, Dtype::u32);
+    Value high = b.convert(b.binary(Op::shift_right_logical, words, b.constant_int(Dtype::u64, 32)), Dtype::u32);
+    u = fraction(b, low, wide, 24);
+    v = fraction(b, high, wide, 24);
+  }
   Value radius = b.sqrt(b.mul(b.log(b.sub(b.like(u, 1), u)), -2));
-  Value angle = b.mul(v, 2 * std::numbers::pi);
-  Value both = b.concatenate({b.mul(radius, b.cosine(angle)), b.mul(radius, b.sine(angle))}, 1);
-  return b.reshape(b.slice_dim(b.flatten(both), 0, 0, count), dims);
+  return b.mul(radius, b.cosine(b.mul(v, 2 * std::numbers::pi)));
 }
 
 }  // namespace tp

@@ -15,14 +15,14 @@ namespace tp::testing {
 namespace {
 
 // Through the whole rewrite: composites are expanded.
-Numbers rewritten(Value value) {
+Numbers rewritten(Value value, const char* platform = "cpu") {
   Build b;
   Value wide = b.convert(value, Dtype::f64);
   Node* root = wide.get();
   Region region = collect({&root, 1}, {});
   std::vector<uint8_t> wanted(region.order.size()), promoted(region.numbers.size());
   wanted[root->index] = 1;
-  auto program = rewrite({region, wanted, promoted, Target{"cpu", "", 0}});
+  auto program = rewrite({region, wanted, promoted, Target{platform, "", 0}});
   REQUIRE(program.ok());
   return run_text(program->text, {value.dims()})[0];
 }
@@ -69,6 +69,12 @@ TEST_CASE("a u64 takes two words, the low one first") {
     CHECK(low[i] == narrow[2 * i]);
     CHECK(high[i] == narrow[2 * i + 1]);
   }
+}
+
+TEST_CASE("the form for other platforms gives the same words") {
+  Build b;
+  CHECK(rewritten(words(b, 3, 8, {11}), "tpu") == rewritten(words(b, 3, 8, {11})));
+  CHECK(rewritten(words(b, 3, 8, {5}, Dtype::u64), "tpu") == rewritten(words(b, 3, 8, {5}, Dtype::u64)));
 }
 
 TEST_CASE("no word, no work") {
