@@ -15,6 +15,7 @@ import torch
 from torch._C import _current_graph_task_id, _get_tracing_state, _len_torch_dispatch_stack, is_grad_enabled
 from torch.compiler import is_dynamo_compiling
 from torch.nn import Module
+from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from torch_pjrt import _C
 
@@ -38,12 +39,12 @@ def install() -> None:
     Module.__call__ = _module_call  # type: ignore[method-assign]
     _teach_dynamo()
     torch.autograd._engine_run_backward = _after_backward(torch.autograd._engine_run_backward)
-    torch.optim.optimizer.register_optimizer_step_post_hook(_after_step)
+    register_optimizer_step_post_hook(_after_step)
 
 
 def _module_call(self: Module, *args: Any, **kwargs: Any) -> Any:
     # Every submodule's call comes by: cheap checks first, and no frame more than torch's own call has.
-    if is_grad_enabled() or _place.inside or is_dynamo_compiling() or not _is_boundary(self):
+    if _place.inside or is_grad_enabled() or is_dynamo_compiling() or not _is_boundary(self):
         if self._compiled_call_impl is None:
             return self._call_impl(*args, **kwargs)
         return _call_before(self, *args, **kwargs)

@@ -47,8 +47,10 @@ class _Plugin:
     def call(self, entry: int, args: ctypes.Structure) -> None:
         args.struct_size = ctypes.sizeof(args)
         address = self.api + ctypes.sizeof(_Head) + entry * ctypes.sizeof(_P)
-        function = ctypes.CFUNCTYPE(_P, _P)(_P.from_address(address).value)
-        error = function(ctypes.addressof(args))
+        function = _P.from_address(address).value
+        if not function:
+            raise RuntimeError("its PJRT API lacks a call that is needed")
+        error = ctypes.CFUNCTYPE(_P, _P)(function)(ctypes.addressof(args))
         if error:
             told = _ErrorMessage(error=error)
             self.call(_ERROR_MESSAGE, told)
