@@ -49,6 +49,7 @@ Value normal(Build& b, Value x, double mean, double std, Ignored) {
   return b.convert(z, x.dtype());
 }
 TP_OP("aten::normal_functional", normal);
+TP_OP("aten::normal_", normal);  // its functional form has another name, so nothing derives it
 
 Value normal_mean(Build& b, Value mean, double std, Ignored) {
   if (!require_real(b, mean) || !require_deviation(b, std)) return Value();
@@ -177,12 +178,6 @@ int64_t largest_exact(Dtype dtype) {
   return bits >= 63 ? INT64_MAX : (int64_t{1} << bits) - 1;
 }
 
-Value random(Build& b, Value x, Ignored) {
-  if (is_complex(x.dtype())) return b.decline("random complex numbers");
-  return integers(b, x, 0, static_cast<uint64_t>(largest_exact(x.dtype())) + 1);
-}
-TP_OP("aten::random", random);
-
 Value random_from(Build& b, Value x, int64_t from, std::optional<int64_t> to, Ignored) {
   if (is_complex(x.dtype())) return b.decline("random complex numbers");
   if (!to) {
@@ -201,6 +196,12 @@ TP_OP("aten::random.from", random_from);
 
 Value random_to(Build& b, Value x, int64_t to, Ignored) { return random_from(b, x, 0, to, {}); }
 TP_OP("aten::random.to", random_to);
+
+Value random(Build& b, Value x, Ignored) {
+  if (is_complex(x.dtype())) return b.decline("random complex numbers");
+  return integers(b, x, 0, static_cast<uint64_t>(largest_exact(x.dtype())) + 1);
+}
+TP_OP("aten::random", random);
 
 // Sorting by 64 random bits; equal keys are one in 2^64 pairs.
 Value randperm_generator(Build& b, int64_t n, Ignored, std::optional<Dtype> dtype, Ignored, Ignored, Ignored) {
