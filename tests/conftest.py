@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 # Before torch: it loads the device, which reads these once.
-_CACHE = tempfile.mkdtemp(prefix="torch-pjrt-tests-")
-os.environ["TORCH_PJRT_CACHE_DIR"] = _CACHE
+os.environ["TORCH_PJRT_CACHE_DIR"] = tempfile.mkdtemp(prefix="torch-pjrt-tests-")
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 import pytest
@@ -26,7 +25,7 @@ def pytest_configure() -> None:
 
 
 def pytest_unconfigure() -> None:
-    shutil.rmtree(_CACHE, ignore_errors=True)
+    shutil.rmtree(os.environ["TORCH_PJRT_CACHE_DIR"], ignore_errors=True)
 
 
 Child = Callable[..., subprocess.CompletedProcess[str]]

@@ -8,14 +8,51 @@ import pytest
 import torch
 from conftest import Child
 
-NEEDED = """
-is_available is_initialized device_count current_device set_device device device_of synchronize Stream Event stream
-current_stream default_stream set_stream manual_seed manual_seed_all initial_seed get_rng_state set_rng_state
-get_rng_state_all set_rng_state_all default_generators empty_cache mem_get_info memory_allocated max_memory_allocated
-memory_reserved max_memory_reserved memory_stats memory_summary reset_peak_memory_stats get_device_name
-get_device_properties get_device_capability get_amp_supported_dtype is_bf16_supported _is_in_bad_fork _lazy_init
-set_per_process_memory_fraction compile_stats fallback_stats decomposition_stats set_sync_debug_mode
-""".split()
+NEEDED = [
+    "is_available",
+    "is_initialized",
+    "device_count",
+    "current_device",
+    "set_device",
+    "device",
+    "device_of",
+    "synchronize",
+    "Stream",
+    "Event",
+    "stream",
+    "current_stream",
+    "default_stream",
+    "set_stream",
+    "manual_seed",
+    "manual_seed_all",
+    "initial_seed",
+    "get_rng_state",
+    "set_rng_state",
+    "get_rng_state_all",
+    "set_rng_state_all",
+    "default_generators",
+    "empty_cache",
+    "mem_get_info",
+    "memory_allocated",
+    "max_memory_allocated",
+    "memory_reserved",
+    "max_memory_reserved",
+    "memory_stats",
+    "memory_summary",
+    "reset_peak_memory_stats",
+    "get_device_name",
+    "get_device_properties",
+    "get_device_capability",
+    "get_amp_supported_dtype",
+    "is_bf16_supported",
+    "_is_in_bad_fork",
+    "_lazy_init",
+    "set_per_process_memory_fraction",
+    "compile_stats",
+    "fallback_stats",
+    "decomposition_stats",
+    "set_sync_debug_mode",
+]
 
 
 @pytest.mark.parametrize("name", NEEDED)
@@ -177,7 +214,12 @@ def test_seeds_reproduce(default_seed: None) -> None:
 
 
 def test_a_seed_before_the_first_use_counts(child: Child) -> None:
-    code = "import torch; torch.manual_seed(3); print(torch.tpu.is_initialized()); print(torch.rand(2, device='tpu').tolist())"
+    code = """
+import torch
+torch.manual_seed(3)
+print(torch.tpu.is_initialized())
+print(torch.rand(2, device="tpu").tolist())
+"""
     first, second = (child(code).stdout.splitlines() for _ in range(2))
     assert first == second and first[0] == "False" and len(first) == 2
 
@@ -318,7 +360,9 @@ def test_many_threads_start_one_client(child: Child) -> None:
     code = """
 import threading, torch
 out = []
-threads = [threading.Thread(target=lambda i=i: out.append(torch.full((2,), i, device="tpu").sum().item())) for i in range(4)]
+def work(i):
+    out.append(torch.full((2,), i, device="tpu").sum().item())
+threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
 [t.start() for t in threads], [t.join() for t in threads]
 print(sorted(out))
 """

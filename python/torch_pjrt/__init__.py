@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 
 __version__ = "0.1.0"
@@ -22,8 +23,8 @@ def _autoload() -> None:
     global _loaded, load_error
     if _loaded:
         return
-    import torch  # noqa: F401  # Calls this function when torch was not imported before.
-
+    # Calls this function when torch was not imported before.
+    importlib.import_module("torch")
     if _loaded:
         return
     _loaded = True

@@ -13,35 +13,33 @@ from typing import Any
 
 import torch
 
-from torch_pjrt import _C, memory, random  # noqa: F401
-from torch_pjrt.memory import (  # noqa: F401
-    empty_cache,
-    host_memory_stats,
-    max_memory_allocated,
-    max_memory_cached,
-    max_memory_reserved,
-    mem_get_info,
-    memory_allocated,
-    memory_cached,
-    memory_reserved,
-    memory_stats,
-    memory_summary,
-    reset_accumulated_memory_stats,
-    reset_max_memory_allocated,
-    reset_peak_memory_stats,
-    set_per_process_memory_fraction,
-)
-from torch_pjrt.random import (  # noqa: F401
-    get_rng_state,
-    get_rng_state_all,
-    initial_seed,
-    manual_seed,
-    manual_seed_all,
-    seed,
-    seed_all,
-    set_rng_state,
-    set_rng_state_all,
-)
+from torch_pjrt import _C, memory, random
+
+empty_cache = memory.empty_cache
+host_memory_stats = memory.host_memory_stats
+max_memory_allocated = memory.max_memory_allocated
+max_memory_cached = memory.max_memory_cached
+max_memory_reserved = memory.max_memory_reserved
+mem_get_info = memory.mem_get_info
+memory_allocated = memory.memory_allocated
+memory_cached = memory.memory_cached
+memory_reserved = memory.memory_reserved
+memory_stats = memory.memory_stats
+memory_summary = memory.memory_summary
+reset_accumulated_memory_stats = memory.reset_accumulated_memory_stats
+reset_max_memory_allocated = memory.reset_max_memory_allocated
+reset_peak_memory_stats = memory.reset_peak_memory_stats
+set_per_process_memory_fraction = memory.set_per_process_memory_fraction
+
+get_rng_state = random.get_rng_state
+get_rng_state_all = random.get_rng_state_all
+initial_seed = random.initial_seed
+manual_seed = random.manual_seed
+manual_seed_all = random.manual_seed_all
+seed = random.seed
+seed_all = random.seed_all
+set_rng_state = random.set_rng_state
+set_rng_state_all = random.set_rng_state_all
 
 _start = threading.RLock()
 _failure: str | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import pkgutil
+import os
 import sys
 from types import ModuleType
 
@@ -14,7 +14,7 @@ class BridgeError(ImportError):
 
 def built_for() -> list[str]:
     """The torch versions that this installation has a bridge for, such as ["2.13"]."""
-    names = [module.name for module in pkgutil.iter_modules(__path__)]
+    names = [name for folder in __path__ if os.path.isdir(folder) for name in os.listdir(folder)]
     # An editable installation keeps _C elsewhere; its import hook knows the names.
     for finder in sys.meta_path:
         names += [name.split(".")[2] for name in getattr(finder, "known_wheel_files", ()) if name.startswith(__name__)]
