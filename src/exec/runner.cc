@@ -150,6 +150,23 @@ void Runner::add_check(Value flag, Error error) {
   pending_checks_.push_back({std::move(flag), std::move(error)});
 }
 
+Value Runner::end_checks(size_t begin, std::vector<Error>& errors) {
+  std::lock_guard<std::recursive_mutex> lock(mutex_);
+  Build b;
+  Values flags;
+  for (size_t i = begin; i < pending_checks_.size(); ++i) {
+    flags.push_back(b.reshape(pending_checks_[i].flag, {1}));
+    errors.push_back(std::move(pending_checks_[i].error));
+  }
+  pending_checks_.resize(begin);
+  return flags.empty() ? Value() : b.concatenate(flags, 0);
+}
+
+void Runner::launch_checks(Value flags, std::vector<Error> errors) {
+  std::lock_guard<std::recursive_mutex> lock(mutex_);
+  launched_checks_.push_back({std::move(flags), std::move(errors)});
+}
+
 // The pending checks as one flag vector a device, to be roots of the run that comes now.
 std::vector<Value> Runner::take_checks() {
   std::vector<Value> roots;

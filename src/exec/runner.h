@@ -62,6 +62,11 @@ class Runner {
 
   // A device-side check, to be looked at with the next host read.
   void add_check(Value flag, Error error);
+  // Checks that are added from now on belong to a captured graph: end_checks gives their flags as one bool[n] (empty
+  // when there are none), and each call of the graph hands the flags it computed to launch_checks.
+  size_t begin_checks() { return pending_checks_.size(); }
+  Value end_checks(size_t begin, std::vector<Error>& errors);
+  void launch_checks(Value flags, std::vector<Error> errors);
 
   // `updated`, by placeholder: its storage gets a new value, so the call may reuse its bytes. `offset` is the random
   // stream's place when the capture began, `blocks` what it took.

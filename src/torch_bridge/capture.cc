@@ -32,6 +32,7 @@ struct Capture::State {
   std::vector<int> updated;         // storages that body wrote: results 0 … n-1
   std::vector<OutputPlan> outputs;
   std::vector<size_t> new_bytes;    // by new storage; their values are the results after the updated ones
+  std::vector<Error> check_errors;  // of device-side checks; their flags are the last result, when there are any
   std::unique_ptr<CapturedProgram> program;
 };
 
@@ -79,6 +80,11 @@ class Placeholders {
   std::vector<Value> old_, values_;
 };
 
+// A storage that took the sizes of a view which reads it was not written.
+bool is_same_bytes(const Value& now, const Value& placeholder) {
+  return now == placeholder || (now->op == Op::reshape && now->inputs[0] == placeholder);
+}
+
 OutputPlan plan_output(const at::Tensor& t, const std::vector<StorageValue*>& inputs, std::vector<StorageValue*>& fresh) {
   OutputPlan plan;
   if (!on_tpu(t)) {
@@ -115,9 +121,15 @@ std::shared_ptr<Capture> Capture::record(std::vector<at::Tensor> inputs,
 
   Placeholders placeholders(storages);
   std::vector<at::Tensor> outputs;
-  {
+  const size_t first_check = run.begin_checks();
+  Value flags;
+  try {
     CaptureScope scope;
     outputs = body();
+    flags = run.end_checks(first_check, state->check_errors);
+  } catch (...) {
+    run.end_checks(first_check, state->check_errors);
+    throw;
   }
   const uint64_t blocks = generator.philox_offset() - offset;
   generator.set_philox_offset(offset);  // recording draws nothing
@@ -126,7 +138,7 @@ std::shared_ptr<Capture> Capture::record(std::vector<at::Tensor> inputs,
   std::vector<uint8_t> updated(storages.size(), 0);
   for (size_t i = 0; i < storages.size(); ++i) {
     state->storage_types.push_back(placeholders.values()[i].type());
-    if (placeholders.now(i) == placeholders.values()[i]) continue;
+    if (is_same_bytes(placeholders.now(i), placeholders.values()[i])) continue;
     updated[i] = 1;
     state->updated.push_back(static_cast<int>(i));
     results.push_back(placeholders.now(i));
@@ -137,6 +149,7 @@ std::shared_ptr<Capture> Capture::record(std::vector<at::Tensor> inputs,
     state->new_bytes.push_back(storage->nbytes);
     results.push_back(value_or_zeros(*storage));
   }
+  if (flags) results.push_back(flags);
   auto program = run.capture(placeholders.values(), updated, results, offset, blocks);
   if (!program.ok()) throw_error(std::move(program.error()));
   state->program = std::move(program).value();
@@ -162,6 +175,8 @@ std::optional<std::vector<at::Tensor>> Capture::call(const std::vector<at::Tenso
   arguments.clear();
   Values& values = results.value();
   for (size_t k = 0; k < s.updated.size(); ++k) set_value(*storages[s.updated[k]], values[k]);
+
+  if (!s.check_errors.empty()) run.launch_checks(values.back(), s.check_errors);
 
   std::vector<c10::Storage> fresh;
   for (size_t k = 0; k < s.new_bytes.size(); ++k) {

@@ -37,6 +37,7 @@ struct BoundOp {
   std::vector<BoundArg> args;
   std::vector<int> writes;  // stack positions that the op writes
   size_t num_args, num_returns;
+  std::vector<bool> returns_int;  // by return: a host number, which the lowering gives as a constant
   int device_arg = -1;      // stack position of a factory's Device
   int generator_arg = -1;
   std::string name;         // "aten::add_.Tensor"; outlives the kernel, since nodes point to it
@@ -125,24 +126,30 @@ void write_back(Build& b, const BoundOp& op, const Values& values, const c10::IV
 
 void push_results(const BoundOp& op, Values values, int device, torch::jit::Stack* stack) {
   c10::IValue* args = stack->data() + stack->size() - op.num_args;
-  std::vector<at::Tensor> tensors;
-  tensors.reserve(values.size());
+  std::vector<c10::IValue> results;
+  results.reserve(values.size());
   Strides strides = op.entry->layout == Layout::pointwise ? pointwise_strides(args, op.num_args) : Strides();
-  for (Value& value : values) {
+  for (size_t k = 0; k < values.size(); ++k) {
+    Value& value = values[k];
     if (!value) {  // an output that the mask turned off
-      tensors.emplace_back();
+      results.emplace_back(at::Tensor());
+    } else if (!op.entry->list_result && op.returns_int[k]) {
+      results.emplace_back(value->number.integer());
     } else if (strides.permuted && value.rank() == static_cast<int>(strides.order.size())) {
-      tensors.push_back(make_permuted(std::move(value), strides.order, device));
+      results.emplace_back(make_permuted(std::move(value), strides.order, device));
     } else {
-      tensors.push_back(make_tensor(value, to_scalar_type(value.dtype()), device));
+      auto dtype = to_scalar_type(value.dtype());
+      results.emplace_back(make_tensor(std::move(value), dtype, device));
     }
   }
   torch::jit::drop(*stack, op.num_args);
   if (op.entry->list_result) {
-    stack->emplace_back(c10::List<at::Tensor>(std::move(tensors)));
+    c10::List<at::Tensor> list;
+    for (c10::IValue& result : results) list.push_back(std::move(result).toTensor());
+    stack->emplace_back(std::move(list));
     return;
   }
-  for (at::Tensor& tensor : tensors) stack->emplace_back(std::move(tensor));
+  for (c10::IValue& result : results) stack->push_back(std::move(result));
 }
 
 // Lowers the call; false when the lowering declined, with the stack as it was.
@@ -241,6 +248,10 @@ std::optional<BoundOp> bind(const c10::FunctionSchema& schema, const c10::Functi
   op.form = form;
   op.num_args = schema.arguments().size();
   op.num_returns = schema.returns().size();
+  for (const c10::Argument& result : schema.returns()) {
+    c10::TypeKind kind = result.real_type()->kind();
+    op.returns_int.push_back(kind == c10::TypeKind::IntType || kind == c10::TypeKind::SymIntType);
+  }
   op.name = full_name(schema.operator_name());
   op.counters = counters_of(op.name);
   for (size_t i = 0; i < op.num_args; ++i) {
