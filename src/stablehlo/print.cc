@@ -145,7 +145,7 @@ void print_results(Printer& p, const Module& module) {
 }  // namespace
 
 std::string print_module(const Module& module) {
-  Printer p(module.order.size() + module.parameters_of.size());
+  Printer p(module.order.size() + module.parameters_of.size(), module.native_extremes);
   p.put("module @").put(module.name).put(" {\n  func.func public @main(");
   for (size_t i = 0; i < module.parameters.size(); ++i) print_parameter(p, module.parameters[i], i);
   p.put(") -> (");

@@ -26,6 +26,9 @@ struct Module {
   std::vector<std::pair<const Node*, int>> parameters_of;
   std::vector<Parameter> parameters;
   std::vector<const Node*> results;
+  // The target's maximum and minimum keep NaN. Those of XLA on the CPU don't: 2025-11 drops it between two elements,
+  // 2026-06 and later in reductions; so floating ones are written as comparisons, which reduce faster there, too.
+  bool native_extremes = false;
 };
 
 std::string print_module(const Module& module);

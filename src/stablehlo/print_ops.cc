@@ -79,6 +79,8 @@ void Printer::node(const Node& n) {
       begin(n).put("stablehlo.iota dim = ").put(n.ints[0]).put(" : ").type(n.type).put("\n");
       return;
     case Op::compare: return compare(n);
+    case Op::maximum:
+    case Op::minimum: return compares(n.type.dtype) ? extreme(n) : plain(n);
     case Op::broadcast_in_dim:
     case Op::transpose:
     case Op::reverse:
@@ -109,7 +111,7 @@ void Printer::node(const Node& n) {
 void Printer::plain(const Node& n) {
   begin(n).put("stablehlo.").put(op_name(n.op)).put(" ");
   operands(n);
-  bool same = n.op != Op::optimization_barrier || n.more_types.empty();
+  bool same = n.op != Op::select && (n.op != Op::optimization_barrier || n.more_types.empty());
   for (const Value& input : n.inputs) same = same && input.type() == n.type;
   if (!same && n.op != Op::optimization_barrier && n.op != Op::complex) return signature(n);
   put(" : ").type(n.type);
@@ -131,6 +133,23 @@ void Printer::compare(const Node& n) {
   operands(n);
   put(", ").put(compare_type(n.inputs[0].dtype()));
   signature(n);
+}
+
+// a where it is the larger (or smaller) one or NaN, else b, which may be NaN itself.
+void Printer::extreme(const Node& n) {
+  const Node *a = n.inputs[0].get(), *b = n.inputs[1].get();
+  Type truth{Dtype::pred, n.type.dims};
+  int32_t first = next_;
+  auto line = [&](std::string_view direction, const Node* with) {
+    put("    ").name(define(nullptr)).put(" = stablehlo.compare ").put(direction).put(", ").name(a).put(", ");
+    name(with).put(", FLOAT : (").type(n.type).put(", ").type(n.type).put(") -> ").type(truth).put("\n");
+  };
+  line(n.op == Op::maximum ? "GE" : "LE", b);
+  line("NE", a);
+  put("    ").name(define(nullptr)).put(" = stablehlo.or ").name(first).put(", ").name(first + 1).put(" : ");
+  type(truth).put("\n");
+  begin(n).put("stablehlo.select ").name(first + 2).put(", ").name(a).put(", ").name(b).put(" : ").type(truth);
+  put(", ").type(n.type).put("\n");
 }
 
 // One list of numbers after the operands.
@@ -272,7 +291,19 @@ void Printer::combine_block(uint8_t kind, Dtype dtype) {
     put("      stablehlo.return %b : ").type(scalar).put("\n");
     return;
   }
-  put("      %r = ").put(combine_op(kind)).put(" %a, %b : ").type(scalar);
+  bool maximum = kind == static_cast<uint8_t>(Combine::maximum);
+  if (compares(dtype) && (maximum || kind == static_cast<uint8_t>(Combine::minimum))) {
+    auto line = [&](std::string_view name, std::string_view direction, std::string_view with) {
+      put("      ").put(name).put(" = stablehlo.compare ").put(direction).put(", %a, ").put(with).put(", FLOAT : (");
+      type(scalar).put(", ").type(scalar).put(") -> tensor<i1>\n");
+    };
+    line("%first", maximum ? "GE" : "LE", "%b");
+    line("%nan", "NE", "%a");
+    put("      %chosen = stablehlo.or %first, %nan : tensor<i1>\n");
+    put("      %r = stablehlo.select %chosen, %a, %b : tensor<i1>, ").type(scalar);
+  } else {
+    put("      %r = ").put(combine_op(kind)).put(" %a, %b : ").type(scalar);
+  }
   put("\n      stablehlo.return %r : ").type(scalar).put("\n");
 }
 
@@ -295,6 +326,14 @@ void Printer::scatter(const Node& n) {
 }
 
 void Printer::reduce(const Node& n) {
+  Combine kind = static_cast<Combine>(n.kind);
+  if (compares(n.type.dtype) && (kind == Combine::maximum || kind == Combine::minimum)) {
+    begin(n).put("\"stablehlo.reduce\"(").name(n.inputs[0].get()).put(", ").name(n.inputs[1].get()).put(") <{");
+    key_array("dimensions", n.ints).put("}> ({\n");
+    combine_block(n.kind, n.type.dtype);
+    put("    })");
+    return signature(n);
+  }
   begin(n).put("stablehlo.reduce(").name(n.inputs[0].get()).put(" init: ").name(n.inputs[1].get());
   put(") applies ").put(combine_op(n.kind)).put(" across ").key_list("dimensions", n.ints);
   signature(n);

@@ -226,6 +226,7 @@ TEST_CASE("the plugin takes every element-wise operation") {
     results.push_back(b.compare(Direction::ne, leaf(d, {2}), leaf(d, {2})));
   }
   results.push_back(b.select(leaf(Dtype::pred, {2, 3}), x, x));
+  results.push_back(b.select(leaf(Dtype::pred, {2, 3}), leaf(Dtype::pred, {2, 3}), leaf(Dtype::pred, {2, 3})));
   on.compiles(results);
 }
 
@@ -303,6 +304,56 @@ TEST_CASE("the plugin takes indexing, sorting, linear algebra and fft") {
   results.push_back(b.fft(leaf(Dtype::f32, {2, 8}), Build::Fft::real_forward, {2, 8}));
   results.push_back(b.fft(leaf(Dtype::c64, {2, 5}), Build::Fft::real_inverse, {8}));
   on.compiles(results);
+}
+
+// Runs a program of one operand and one result.
+std::vector<float> run(const Plugged& on, const Value& result, const Value& x, const std::vector<float>& data) {
+  auto program = on.client().compile(printed({result}), on.options());
+  REQUIRE_MESSAGE(program.ok(), program.error().message());
+  auto buffer = on.client().buffer_from_host(data.data(), Dtype::f32, x.dims(), on.client().addressable_devices()[0]);
+  REQUIRE(buffer.ok());
+  PJRT_Buffer* arguments[] = {buffer->get()};
+  auto results = program->execute(arguments);
+  REQUIRE(results.ok());
+  std::vector<float> out(static_cast<size_t>(numel(result.dims())));
+  REQUIRE((*results)[0].copy_to_host_sync(out.data(), out.size() * sizeof(float)).ok());
+  return out;
+}
+
+TEST_CASE("maximum and minimum keep NaN, on either side and in reductions") {
+  Plugged on;
+  Build b;
+  Value x = leaf(Dtype::f32, {64, 128});
+  std::vector<float> data(64 * 128);
+  for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i % 97);
+  data[5 * 128 + 70] = NAN;
+  data[9 * 128] = NAN;
+  for (Combine kind : {Combine::maximum, Combine::minimum}) {
+    std::vector<float> rows = run(on, b.reduce(kind, x, {1}), x, data);
+    for (size_t i = 0; i < 64; ++i) CHECK(std::isnan(rows[i]) == (i == 5 || i == 9));
+    std::vector<float> columns = run(on, b.reduce(kind, x, {0}), x, data);
+    for (size_t i = 0; i < 128; ++i) CHECK(std::isnan(columns[i]) == (i == 70 || i == 0));
+  }
+  Value pair = leaf(Dtype::f32, {2}), left = b.slice_dim(pair, 0, 0, 1), right = b.slice_dim(pair, 0, 1, 2);
+  for (const std::vector<float>& values : {std::vector<float>{NAN, 1}, std::vector<float>{1, NAN}}) {
+    CHECK(std::isnan(run(on, b.maximum(left, right), pair, values)[0]));
+    CHECK(std::isnan(run(on, b.minimum(left, right), pair, values)[0]));
+  }
+  CHECK(run(on, b.maximum(left, right), pair, {3, 7})[0] == 7);
+  CHECK(run(on, b.minimum(left, right), pair, {3, 7})[0] == 3);
+}
+
+TEST_CASE("the target's own maximum is used where it may be") {
+  Build b;
+  Value x = leaf(Dtype::f32, {2, 3});
+  Values results{b.reduce(Combine::maximum, b.maximum(x, x), {1})};
+  Module module = module_of(results);
+  module.native_extremes = true;
+  std::string text = print_module(module);
+  CHECK(text.find("%0 = stablehlo.maximum %arg0, %arg0 : tensor<2x3xf32>\n") != std::string::npos);
+  CHECK(text.find("applies stablehlo.maximum across dimensions = [1]") != std::string::npos);
+  CHECK(body({b.maximum(leaf(Dtype::s32, {}), leaf(Dtype::s32, {}))}) ==
+        "%0 = stablehlo.maximum %arg0, %arg1 : tensor<i32>\n");
 }
 
 TEST_CASE("NaN sorts last and equal numbers keep their order") {

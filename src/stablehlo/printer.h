@@ -31,7 +31,9 @@ class NameTable {
 
 class Printer {
  public:
-  explicit Printer(size_t nodes) : names_(nodes) { out_.reserve(nodes * 96 + 1024); }
+  Printer(size_t nodes, bool native_extremes) : names_(nodes), native_extremes_(native_extremes) {
+    out_.reserve(nodes * 96 + 1024);
+  }
 
   // One line, or several with a region.
   void node(const Node& n);
@@ -82,6 +84,9 @@ class Printer {
   void sort(const Node& n);
   void sort_order(const Type& scalar, bool descending);
   void solve(const Node& n);
+  // Whether maximum and minimum are written as comparisons.
+  bool compares(Dtype dtype) const { return !native_extremes_ && is_floating(dtype); }
+  void extreme(const Node& n);
   void combine_block(uint8_t kind, Dtype dtype);
   // "key = [1, 2], ", "key = array<i64: 1, 2>, ".
   Printer& key_list(std::string_view key, const Dims& dims);
@@ -89,6 +94,7 @@ class Printer {
 
   std::string out_;
   NameTable names_;
+  bool native_extremes_;
   int32_t next_ = 0;
 };
 
