@@ -128,12 +128,6 @@ c10::Storage new_storage(size_t nbytes, int device) {
                                                allocate_storage(nbytes, device), &device_allocator(), true);
 }
 
-Dims inverse_of(const Dims& permutation) {
-  Dims inverse(permutation.size());
-  for (size_t i = 0; i < permutation.size(); ++i) inverse[permutation[i]] = static_cast<int64_t>(i);
-  return inverse;
-}
-
 }  // namespace
 
 View view_of(const at::Tensor& t) {
