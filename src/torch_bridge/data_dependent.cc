@@ -1,6 +1,8 @@
 // Ops whose result's size depends on data. The host must learn the size before the next op can be traced, so it computes
 // them too: one host sync and no program for each size. Also those that give the host an answer.
 
+#include "torch_bridge/data_dependent.h"
+
 #include <ATen/ExpandUtils.h>
 #include <ATen/ops/_unique2.h>
 #include <ATen/ops/masked_select.h>
@@ -72,6 +74,29 @@ at::Tensor repeat_interleave(const at::Tensor& repeats, std::optional<c10::SymIn
   return bridge::to_device(at::repeat_interleave(to_host(repeats), size), repeats.device().index());
 }
 
+// --- masks among indices
+
+bool is_mask(const at::Tensor& t) { return t.defined() && (t.scalar_type() == at::kBool || t.scalar_type() == at::kByte); }
+
+// One index of places for each dimension of the mask.
+void add_places(c10::List<std::optional<at::Tensor>>& indices, const at::Tensor& mask, const at::Tensor& self) {
+  int64_t first = static_cast<int64_t>(indices.size());
+  for (int64_t j = 0; j < mask.dim(); ++j) {
+    TORCH_CHECK_INDEX(first + j < self.dim() && mask.size(j) == self.size(first + j), "The shape of the mask ",
+                      mask.sizes(), " at index ", j, " does not match the shape of the indexed tensor ", self.sizes(),
+                      " at index ", first + j);
+  }
+  at::Tensor places = at::nonzero(on_host(mask)).t().contiguous();
+  for (int64_t j = 0; j < mask.dim(); ++j) {
+    indices.push_back(bridge::to_device(places.select(0, j), self.device().index()));
+  }
+}
+
+bool takes_indices(const std::string& name) {
+  return name == "aten::index" || name == "aten::index_put" || name == "aten::index_put_" ||
+         name == "aten::_index_put_impl_" || name == "aten::_unsafe_index" || name == "aten::_unsafe_index_put";
+}
+
 bool equal(const at::Tensor& self, const at::Tensor& other) {
   check_same_device(self, other);
   TORCH_CHECK(self.scalar_type() == other.scalar_type(), "Expected all tensors to have the same dtype, but found ",
@@ -90,6 +115,27 @@ bool equal(const at::Tensor& self, const at::Tensor& other) {
 }
 
 }  // namespace
+
+bool call_with_places(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  if (!takes_indices(op.operator_name().name)) return false;
+  c10::IValue* args = stack->data() + stack->size() - op.schema().arguments().size();
+  const at::Tensor self = args[0].toTensor();
+  const c10::List<std::optional<at::Tensor>> given = args[1].toOptionalTensorList();
+  c10::List<std::optional<at::Tensor>> indices;
+  bool any = false;
+  for (size_t i = 0; i < given.size(); ++i) {
+    std::optional<at::Tensor> index = given.get(i);
+    bool mask = index && is_mask(*index);
+    any = any || mask;
+    if (mask) add_places(indices, *index, self);
+    else indices.push_back(std::move(index));
+  }
+  if (!any) return false;
+  args[1] = std::move(indices);
+  op.callBoxed(*stack);
+  return true;
+}
+
 }  // namespace tp::bridge
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {

@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "torch_bridge/args.h"
+#include "torch_bridge/data_dependent.h"
 #include "torch_bridge/errors.h"
 #include "torch_bridge/generator.h"
 #include "torch_bridge/guard.h"
@@ -208,6 +209,7 @@ void call_on_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack, Counte
 }
 
 void call_elsewhere(const c10::OperatorHandle& op, torch::jit::Stack* stack, Counters* counters) {
+  if (call_with_places(op, stack)) return;
   Decompose decompose = table().decompose;
   if (decompose && decompose(op, stack)) {
     ++counters->decomposed;
@@ -258,6 +260,11 @@ std::optional<BoundOp> bind(const c10::FunctionSchema& schema, const c10::Functi
     if (writes_to(schema.arguments()[i])) op.writes.push_back(static_cast<int>(i));
   }
   const auto& arguments = functional.arguments();
+  for (size_t i = 0; i < op.num_args; ++i) {
+    // An argument that the functional form lacks would be dropped silently.
+    bool is_output = form == Form::out && writes_to(schema.arguments()[i]);
+    if (!is_output && position_of(functional, schema.arguments()[i].name()) < 0) return std::nullopt;
+  }
   for (size_t i = 0; i < arguments.size(); ++i) {
     BoundArg arg;
     arg.spec = entry->args[i];
@@ -343,10 +350,6 @@ class Registration {
     if (form != Form::functional && find_op(name) && find_op(name) != entry) return;  // it has its own lowering
     std::optional<BoundOp> bound = bind(op.schema(), functional.schema(), entry, form);
     if (!bound) return;
-    if (form == Form::in_place && op.schema().arguments().size() != functional.schema().arguments().size()) {
-      // A functional factory keyword (dtype=…) that the in-place form lacks is left at its default.
-      if (op.schema().arguments().size() > functional.schema().arguments().size()) return;
-    }
     library_.impl(name.c_str() + 6, torch::CppFunction::makeFromBoxedFunctor(std::make_unique<BoxedOp>(std::move(*bound))));
   }
 
