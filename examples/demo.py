@@ -27,7 +27,8 @@ def main() -> None:
     if not torch.tpu.is_available():
         raise SystemExit(f"there is no device: {torch.tpu.why_unavailable()}")
     properties = torch.tpu.get_device_properties()
-    print(f"device tpu:0 is {properties.name}, {properties.platform_version.splitlines()[0]}")
+    api = ".".join(map(str, properties.pjrt_api_version))
+    print(f"device tpu:0 is {properties.name}, by {os.path.basename(properties.plugin)} with PJRT API {api}")
     folder = smollm2.model_folder(say=print)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, wish.dtype)).eval().to("tpu")

@@ -236,6 +236,7 @@ def test_fork_rng(default_seed: None) -> None:
 
 
 def test_memory_is_what_live_tensors_need() -> None:
+    torch.tpu.empty_cache()
     torch.tpu.synchronize()
     before = torch.tpu.memory_allocated()
     torch.tpu.reset_peak_memory_stats()
@@ -262,7 +263,8 @@ import torch
 x = torch.ones(1024, device="tpu")
 torch.tpu.set_per_process_memory_fraction((64 << 20) / torch.tpu.get_device_properties().total_memory)
 try:
-    (torch.ones(64 << 20, device="tpu") + 1).sum().item()
+    y = torch.ones(64 << 20, device="tpu") + 1
+    torch.tpu.synchronize()
 except torch.OutOfMemoryError as error:
     assert " out of memory." in str(error), error
     print("full")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import sys
 import threading
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -18,6 +19,7 @@ from torch.nn import Module
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from torch_pjrt import _C
+from torch_pjrt.integrations.hooks import when_imported
 
 
 class _Place(threading.local):
@@ -40,6 +42,7 @@ def install() -> None:
     _teach_dynamo()
     torch.autograd._engine_run_backward = _after_backward(torch.autograd._engine_run_backward)
     register_optimizer_step_post_hook(_after_step)
+    when_imported("torch.utils.checkpoint", _join_checkpoints)
 
 
 def _module_call(self: Module, *args: Any, **kwargs: Any) -> Any:
@@ -104,3 +107,18 @@ def _after_backward(run: Any) -> Any:
 def _after_step(*_: object) -> None:
     if not is_dynamo_compiling() and not _len_torch_dispatch_stack():
         _C.run_pending()
+
+
+def _join_checkpoints(checkpoint: ModuleType) -> None:
+    # A reentrant checkpoint calls its modules without gradients, in the middle of a forward.
+    forward = checkpoint.CheckpointFunction.forward
+
+    @functools.wraps(forward)
+    def forward_inside(*args: Any, **kwargs: Any) -> Any:
+        before, _place.inside = _place.inside, True
+        try:
+            return forward(*args, **kwargs)
+        finally:
+            _place.inside = before
+
+    checkpoint.CheckpointFunction.forward = staticmethod(forward_inside)

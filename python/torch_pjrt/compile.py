@@ -59,7 +59,7 @@ def _with_gradients(gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> 
     return aot_autograd(fw_compiler=compile_part, bw_compiler=compile_part)(gm, example_inputs)
 
 
-# --- what the caller gets back
+# --- what the caller gets back; aliases among tensors are the capture's own care
 
 
 @dataclass(frozen=True)
@@ -77,49 +77,23 @@ class _Input:
     number: int
 
 
-@dataclass(frozen=True)
-class _View:
-    of: _Result | _Input
-    size: tuple[int, ...]
-    stride: tuple[int, ...]
-    offset: int
-
-
-_Output = _Constant | _Result | _Input | _View
+_Output = _Constant | _Result | _Input
 
 
 def _describe(outputs: Sequence[Any], inputs: Sequence[Any]) -> tuple[list[_Output], list[torch.Tensor]]:
     """How each output is made again, and the tensors that the program must give."""
-    owners: dict[int, tuple[_Input | _Result, torch.Tensor]] = {}
-    for number, value in enumerate(inputs):
-        if isinstance(value, torch.Tensor):
-            owners.setdefault(value.untyped_storage()._cdata, (_Input(number), value))
+    numbers = {id(value): number for number, value in enumerate(inputs) if isinstance(value, torch.Tensor)}
     described: list[_Output] = []
     results: list[torch.Tensor] = []
     for value in outputs:
-        if not isinstance(value, torch.Tensor):
-            described.append(_Constant(value))
-            continue
-        if value.device.type != "tpu":
-            raise RuntimeError(f"an output is on {value.device}")
-        storage = value.untyped_storage()._cdata
-        owner = owners.get(storage)
-        if owner is not None and owner[1] is value:
-            described.append(owner[0])
-        elif owner is not None and owner[1].dtype == value.dtype:
-            described.append(_View(owner[0], tuple(value.shape), value.stride(), value.storage_offset()))
-        else:
-            result = _Result(len(results))
-            if _is_whole_storage(value):
-                owners[storage] = (result, value)
-            described.append(result)
+        if id(value) in numbers:
+            described.append(_Input(numbers[id(value)]))
+        elif isinstance(value, torch.Tensor):
+            described.append(_Result(len(results)))
             results.append(value)
+        else:
+            described.append(_Constant(value))
     return described, results
-
-
-def _is_whole_storage(value: torch.Tensor) -> bool:
-    # Only then can a later output be a view of the new tensor that stands for this one.
-    return value.is_contiguous() and value.numel() * value.element_size() == value.untyped_storage().nbytes()
 
 
 def _rebuild(described: Sequence[_Output], inputs: Sequence[Any], results: Sequence[torch.Tensor]) -> list[Any]:
@@ -131,8 +105,6 @@ def _rebuild(described: Sequence[_Output], inputs: Sequence[Any], results: Seque
                 return inputs[number]
             case _Constant(value):
                 return value
-            case _View(of, size, stride, offset):
-                return find(of).as_strided(size, stride, offset)
 
     return [find(output) for output in described]
 

@@ -268,11 +268,13 @@ class DeviceProperties:
     platform_version: str
     id: int
     process_index: int
+    plugin: str
+    pjrt_api_version: tuple[int, int]
     multi_processor_count: int = 1
 
 
 def get_device_properties(device: int | str | torch.device | None = None) -> DeviceProperties:
-    """Name, memory in bytes, platform ("cpu", "tpu", "cuda") and the plugin's version text."""
+    """Name, memory in bytes, platform ("cpu", "tpu", "cuda"), and the plugin's library and versions."""
     info = _C.device_info(_index(device))
     return DeviceProperties(
         name=info["kind"],
@@ -281,6 +283,8 @@ def get_device_properties(device: int | str | torch.device | None = None) -> Dev
         platform_version=info["platform_version"],
         id=info["id"],
         process_index=info["process_index"],
+        plugin=info["plugin"],
+        pjrt_api_version=info["pjrt_api_version"],
     )
 
 
