@@ -9,8 +9,7 @@ from __future__ import annotations
 import argparse
 
 import torch
-from measure import interleaved, machine
-from torch_pjrt.demo_model import smollm2_folder
+from measure import interleaved, machine, model_folder
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.generation import CompileConfig
 
@@ -24,7 +23,7 @@ def main() -> None:
     parser.add_argument("--dtypes", nargs="+", default=["float32", "bfloat16"])
     options = parser.parse_args()
     print(machine())
-    folder = smollm2_folder()
+    folder = model_folder()
     tokenizer = AutoTokenizer.from_pretrained(folder)
     for dtype in options.dtypes:
         compare(folder, tokenizer, getattr(torch, dtype), options.tokens, options.rounds)

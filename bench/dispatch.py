@@ -9,7 +9,7 @@ import math
 import time
 
 import torch
-from measure import Timing, interleaved, machine
+from measure import Timing, interleaved, machine, model_folder
 
 CALLS = 400
 
@@ -88,10 +88,9 @@ def per_op(rounds: int) -> None:
 
 def whole_forward(rounds: int) -> None:
     """One decode-sized forward of SmolLM2: eager on the CPU against recording it for tpu."""
-    from torch_pjrt.demo_model import smollm2_folder
     from transformers import AutoModelForCausalLM
 
-    folder = smollm2_folder()
+    folder = model_folder()
     models = {d: AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval().to(d) for d in ("cpu", "tpu")}
     for model in models.values():
         model.requires_grad_(False)

@@ -5,9 +5,14 @@ from __future__ import annotations
 import platform
 import statistics
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
+from smollm2 import model_folder  # noqa: E402, F401
 
 
 @dataclass
