@@ -1,8 +1,7 @@
 // Losses that reach the backend whole, and their gradients. All compute in the accumulate type and round once.
 
-#include <limits>
-
 #include "ops/op.h"
+#include "ops/promote.h"
 
 namespace tp {
 namespace {
@@ -24,7 +23,7 @@ struct Pair {
 
 Pair pair_of(Build& b, const Value& x, const Value& target) {
   Pair p;
-  p.result = promote(x.dtype(), target.dtype());
+  p.result = result_type(x, target);
   Dtype wide = accumulate_type(p.result);
   Dims dims = b.broadcast_dims(x.dims(), target.dims());
   p.x = b.broadcast_to(b.convert(x, wide), dims);
