@@ -152,9 +152,9 @@ C10_REGISTER_GUARD_IMPL(PrivateUse1, Guard)
 }  // namespace
 
 int device_count() noexcept {
-  if (Runner* run = runner_or_null()) return static_cast<int>(run->client().addressable_devices().size());
+  if (Runner* run = runner_or_null()) return static_cast<int>(run->devices().size());
   try {
-    return static_cast<int>(runner().client().addressable_devices().size());
+    return static_cast<int>(runner().devices().size());
   } catch (...) {
     return 0;
   }
