@@ -11,7 +11,9 @@ namespace {
 constexpr int64_t kFewShifts = 32;
 
 struct Best {
-  Value value, index;  // the flat index in the plane; -1 marks padding
+  Value value;
+  Value index;  // the flat index in the plane, negative in padding; empty before the first pooling
+  Dtype index_dtype = Dtype::s32;
 };
 
 Value or_nan(Build& b, const Value& condition, const Value& x) {
@@ -25,14 +27,26 @@ Value padded(Build& b, const Value& x, int64_t dim, const Window& w, const Value
   return b.pad(x, fill, low, high, none);
 }
 
+// Where step k of each window lies along its dimension, -1 outside, spread to `dims`. A vector first: XLA folds
+// constants as large as the image, for seconds.
+Value step_positions(Build& b, Dtype dtype, const Dims& dims, int64_t dim, const Window& w, int64_t k) {
+  Value position = b.add(b.mul(b.iota(dtype, {w.output}, 0), static_cast<double>(w.stride)),
+                         static_cast<double>(k * w.dilation - w.padding));
+  Value outside = b.compare(Direction::ge, position, static_cast<double>(w.input));
+  return b.broadcast_in_dim(b.select(outside, b.constant_int(dtype, -1), position), dims, {dim});
+}
+
 Best shifted_pool(Build& b, const Best& x, int64_t dim, const Window& w) {
   Value values = padded(b, x.value, dim, w, b.lowest(x.value.dtype()));
-  Value indices = padded(b, x.index, dim, w, b.constant_int(x.index.dtype(), -1));
+  Value indices = x.index ? padded(b, x.index, dim, w, b.constant_int(x.index.dtype(), -1)) : Value();
   bool padding = w.padding > 0 || w.overhang() > 0;
   Best best;
   for (int64_t k = 0; k < w.size; ++k) {
     int64_t start = k * w.dilation, limit = start + (w.output - 1) * w.stride + 1;
-    Best next{b.slice_dim(values, dim, start, limit, w.stride), b.slice_dim(indices, dim, start, limit, w.stride)};
+    Best next{b.slice_dim(values, dim, start, limit, w.stride), Value(), x.index_dtype};
+    if (!next.value) return {};
+    next.index = indices ? b.slice_dim(indices, dim, start, limit, w.stride)
+                         : step_positions(b, x.index_dtype, next.value.dims(), dim, w, k);
     if (k == 0) {
       best = next;
       continue;
@@ -81,11 +95,13 @@ Value read_cells(Build& b, const Value& x, int64_t dim, const Cells& cells) {
 }
 
 Best gathered_pool(Build& b, const Best& x, int64_t dim, const Cells& cells) {
-  Value values = read_cells(b, x.value, dim, cells), indices = read_cells(b, x.index, dim, cells);
+  Value values = read_cells(b, x.value, dim, cells);
   if (!b.ok()) return {};
+  Value indices = x.index ? read_cells(b, x.index, dim, cells)
+                          : b.broadcast_in_dim(b.convert(cells.position, x.index_dtype), values.dims(), {dim, dim + 1});
   Value inside = b.broadcast_in_dim(cells.inside, values.dims(), {dim, dim + 1});
   values = b.select(inside, values, b.lowest(values.dtype()));
-  Best best;
+  Best best{Value(), Value(), x.index_dtype};
   best.value = b.reduce(Combine::maximum, values, {dim + 1});
   Value top = b.spread(best.value, values.dims(), {dim + 1});
   Value hit = b.and_(inside, b.compare(Direction::eq, values, top));
@@ -98,11 +114,11 @@ Best gathered_pool(Build& b, const Best& x, int64_t dim, const Cells& cells) {
 }
 
 // What follows the pooling of dimension `dim`: its winners' indices become flat in the dimensions from the next one.
-Value widened_index(Build& b, const Value& index, int64_t dim, int64_t below, bool padding) {
+Value widened_index(Build& b, const Value& index, int64_t dim, int64_t below) {
   if (!b.ok()) return Value();
   Value row = b.mul(b.iota(index.dtype(), index.dims(), dim), static_cast<double>(below));
   Value flat = b.add(index, row);
-  return padding ? b.select(b.compare(Direction::lt, index, 0), index, flat) : flat;
+  return b.select(b.compare(Direction::lt, index, 0), index, flat);
 }
 
 // `step` pools one dimension, given its position among the spatial ones.
@@ -110,13 +126,11 @@ template <class Step>
 std::tuple<Value, Value> pool_planes(Build& b, const Value& x, int spatial, Step step) {
   if (!b.ok()) return {};
   int first = x.rank() - spatial;
-  int64_t plane = 1;
+  int64_t plane = 1, below = 1;
   for (int i = first; i < x.rank(); ++i) plane *= x.size(i);
-  Dtype narrow = plane <= INT32_MAX ? Dtype::s32 : Dtype::s64;
-  Best best{x, b.iota(narrow, x.dims(), x.rank() - 1)};
-  int64_t below = 1;
+  Best best{x, Value(), plane <= INT32_MAX ? Dtype::s32 : Dtype::s64};
   for (int i = spatial - 1; i >= 0 && b.ok(); --i) {
-    if (i < spatial - 1) best.index = widened_index(b, best.index, first + i, below, true);
+    if (i < spatial - 1) best.index = widened_index(b, best.index, first + i, below);
     best = step(best, i);
     below *= x.size(first + i);
   }
