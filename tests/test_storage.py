@@ -110,7 +110,9 @@ DIRECTIONS = [("cpu", "tpu"), ("tpu", "cpu"), ("tpu", "tpu")]
 
 
 @pytest.mark.parametrize("source,target", DIRECTIONS)
-@pytest.mark.parametrize("to", [torch.float32, torch.bfloat16, torch.int64, torch.bool, torch.float64, torch.complex64], ids=str)
+@pytest.mark.parametrize(
+    "to", [torch.float32, torch.bfloat16, torch.int64, torch.bool, torch.float64, torch.complex64], ids=str
+)
 def test_copies_convert_and_broadcast(source, target, to):
     x = torch.tensor([[0.0], [1.75], [-2.5]])
     want = torch.empty(2, 3, 4, dtype=to).copy_(x)
@@ -161,7 +163,11 @@ def test_clone_shares_until_one_is_written():
 def test_clone_follows_the_memory_format():
     x = torch.randn(2, 3, 4, 5)
     for view in (x, x.permute(0, 2, 3, 1), x[:, 1:], x.expand(2, 3, 4, 5), x[:, :1].expand(2, 3, 4, 5), x[..., ::2]):
-        device = view.to("tpu") if view.is_contiguous() else x.to("tpu").as_strided(view.shape, view.stride(), view.storage_offset())
+        device = (
+            view.to("tpu")
+            if view.is_contiguous()
+            else x.to("tpu").as_strided(view.shape, view.stride(), view.storage_offset())
+        )
         for format in (torch.preserve_format, torch.contiguous_format, torch.channels_last):
             want, got = view.clone(memory_format=format), device.clone(memory_format=format)
             assert got.stride() == want.stride(), (view.stride(), format)
@@ -186,7 +192,9 @@ def test_item_of_each_kind():
     assert torch.tensor(2.5, device="tpu").item() == 2.5
     assert torch.tensor(True, device="tpu").item() is True
     assert torch.tensor(1 + 2j, device="tpu").item() == 1 + 2j
-    assert torch.full((), 0.1, dtype=torch.bfloat16, device="tpu").item() == torch.tensor(0.1, dtype=torch.bfloat16).item()
+    assert (
+        torch.full((), 0.1, dtype=torch.bfloat16, device="tpu").item() == torch.tensor(0.1, dtype=torch.bfloat16).item()
+    )
     assert torch.full((), 2**63, dtype=torch.uint64, device="tpu").item() == 2**63
     assert torch.ones(1, 1, device="tpu").item() == 1
     assert bool(torch.ones((), device="tpu")) and int(torch.tensor([7], device="tpu")) == 7
@@ -283,7 +291,7 @@ def test_moving_a_module_keeps_its_parameters():
 
 def test_memory_is_given_back():
     before = torch.tpu.memory_allocated()
-    x = torch.ones(1 << 20) .to("tpu")
+    x = torch.ones(1 << 20).to("tpu")
     assert torch.tpu.memory_allocated() - before == 1 << 22
     y = x + 1
     torch.tpu.synchronize()

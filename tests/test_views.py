@@ -180,8 +180,12 @@ def test_each_dtype_is_read_and_written_through_views(dtype):
     assert same_bytes(host, device.cpu())
 
 
-@pytest.mark.parametrize("source", [torch.float32, torch.int16, torch.uint8, torch.bfloat16, torch.complex64, torch.float64], ids=str)
-@pytest.mark.parametrize("target", [torch.float32, torch.int64, torch.int8, torch.float16, torch.complex64, torch.complex128], ids=str)
+@pytest.mark.parametrize(
+    "source", [torch.float32, torch.int16, torch.uint8, torch.bfloat16, torch.complex64, torch.float64], ids=str
+)
+@pytest.mark.parametrize(
+    "target", [torch.float32, torch.int64, torch.int8, torch.float16, torch.complex64, torch.complex128], ids=str
+)
 def test_a_storage_is_seen_as_another_dtype(source, target):
     host = torch.arange(1, 129).to(source).view(2, 64)
     device = host.to("tpu")
@@ -199,7 +203,9 @@ def test_complex_and_real_views_share_memory():
     z.mul_(1j)
     torch.view_as_complex(host).mul_(1j)
     assert torch.equal(device.cpu(), host)
-    assert torch.equal(torch.view_as_real(z.conj().resolve_conj()).cpu(), torch.view_as_real(z.cpu().conj().resolve_conj()))
+    assert torch.equal(
+        torch.view_as_real(z.conj().resolve_conj()).cpu(), torch.view_as_real(z.cpu().conj().resolve_conj())
+    )
     assert torch.equal(z.imag.clone().cpu(), torch.view_as_complex(host).imag)
 
 

@@ -43,10 +43,10 @@ struct PendingList {
 
 struct Pool {
   std::mutex mutex;
-  char *next = nullptr, *end = nullptr;                // the part of the reserved range that was never used
+  char *next = nullptr, *end = nullptr;  // the part of the reserved range that was never used
   std::array<std::vector<StorageValue*>, kClasses> free;
-  std::map<const char*, StorageValue*> blocks;         // by address; never shrinks
-  std::unordered_map<int64_t, PendingList> lists;      // by stream
+  std::map<const char*, StorageValue*> blocks;     // by address; never shrinks
+  std::unordered_map<int64_t, PendingList> lists;  // by stream
   Values released;
   std::atomic<bool> has_released{false};
 };
@@ -173,7 +173,8 @@ class TpuAllocator final : public c10::DeviceAllocator {
   std::pair<size_t, size_t> getMemoryInfo(c10::DeviceIndex device) override {
     MemoryAccount& account = account_of(device);
     emptyCache({});
-    return {static_cast<size_t>(std::max<int64_t>(account.free(), 0)), static_cast<size_t>(runner().total_memory(device))};
+    return {static_cast<size_t>(std::max<int64_t>(account.free(), 0)),
+            static_cast<size_t>(runner().total_memory(device))};
   }
 
  private:
@@ -243,7 +244,9 @@ at::DataPtr allocate_storage(size_t nbytes, int device) {
     }
     if (s) s->in_use = true;
   }
-  if (!s) throw_error(make_error(Code::out_of_memory, "tpu out of memory. there are no addresses for " + std::to_string(nbytes) + " bytes"));
+  if (!s)
+    throw_error(make_error(Code::out_of_memory,
+                           "tpu out of memory. there are no addresses for " + std::to_string(nbytes) + " bytes"));
   s->nbytes = nbytes;
   s->device = device;
   s->made_for = Type{Dtype::u8, Dims{static_cast<int64_t>(nbytes)}};
@@ -297,8 +300,10 @@ void for_each_pending(int64_t stream, const std::function<void(StorageValue&)>& 
   if (list == p.lists.end()) return;
   for (StorageValue *s = list->second.first, *next; s; s = next) {
     next = s->next;
-    if (is_pending(s->value)) visit(*s);
-    else unlink(p, *s);
+    if (is_pending(s->value))
+      visit(*s);
+    else
+      unlink(p, *s);
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // Addresses without memory: data_ptr() of a tensor on tpu is unique, stays the same, and can never be read. Blocks of
-// the reserved range are recycled with their StorageValue. Thread-safe; takes no other lock, since tensors die anywhere.
+// the reserved range are recycled with their StorageValue. Thread-safe; takes no other lock, since tensors die
+// anywhere.
 
 #include <c10/core/CachingDeviceAllocator.h>
 

@@ -19,7 +19,9 @@ namespace {
 // Below this a look at a view fetches the whole storage and slices on the host: no program is compiled for the view.
 constexpr int64_t kFetchWhole = 1 << 20;
 
-at::TensorOptions host_options(const at::Tensor& t) { return at::TensorOptions().dtype(t.scalar_type()).device(at::kCPU); }
+at::TensorOptions host_options(const at::Tensor& t) {
+  return at::TensorOptions().dtype(t.scalar_type()).device(at::kCPU);
+}
 
 void download(const Value& leaf, void* destination) {
   Status status = runner().download(leaf.get(), destination, static_cast<size_t>(leaf.type().bytes()));

@@ -1,5 +1,5 @@
-// Ops whose result's size depends on data. The host must learn the size before the next op can be traced, so it computes
-// them too: one host sync and no program for each size. Also those that give the host an answer.
+// Ops whose result's size depends on data. The host must learn the size before the next op can be traced, so it
+// computes them too: one host sync and no program for each size. Also those that give the host an answer.
 
 #include "torch_bridge/data_dependent.h"
 
@@ -38,12 +38,15 @@ at::Tensor& put(at::Tensor& out, const at::Tensor& result) {
   return out.copy_(result);
 }
 
-at::Tensor nonzero(const at::Tensor& self) { return bridge::to_device(at::nonzero(to_host(self)), self.device().index()); }
+at::Tensor nonzero(const at::Tensor& self) {
+  return bridge::to_device(at::nonzero(to_host(self)), self.device().index());
+}
 at::Tensor& nonzero_out(const at::Tensor& self, at::Tensor& out) { return put(out, at::nonzero(to_host(self))); }
 
 void check_same_device(const at::Tensor& a, const at::Tensor& b) {
-  TORCH_CHECK(a.device() == b.device(), "Expected all tensors to be on the same device, but found at least two devices, ",
-              a.device(), " and ", b.device(), "!");
+  TORCH_CHECK(a.device() == b.device(),
+              "Expected all tensors to be on the same device, but found at least two devices, ", a.device(), " and ",
+              b.device(), "!");
 }
 
 at::Tensor masked_select(const at::Tensor& self, const at::Tensor& mask) {
@@ -76,7 +79,9 @@ at::Tensor repeat_interleave(const at::Tensor& repeats, std::optional<c10::SymIn
 
 // --- masks among indices
 
-bool is_mask(const at::Tensor& t) { return t.defined() && (t.scalar_type() == at::kBool || t.scalar_type() == at::kByte); }
+bool is_mask(const at::Tensor& t) {
+  return t.defined() && (t.scalar_type() == at::kBool || t.scalar_type() == at::kByte);
+}
 
 // One index of places for each dimension of the mask.
 void add_places(c10::List<std::optional<at::Tensor>>& indices, const at::Tensor& mask, const at::Tensor& self) {
@@ -127,8 +132,10 @@ bool call_with_places(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     std::optional<at::Tensor> index = given.get(i);
     bool mask = index && is_mask(*index);
     any = any || mask;
-    if (mask) add_places(indices, *index, self);
-    else indices.push_back(std::move(index));
+    if (mask)
+      add_places(indices, *index, self);
+    else
+      indices.push_back(std::move(index));
   }
   if (!any) return false;
   args[1] = std::move(indices);

@@ -54,11 +54,14 @@ void bind_device(py::module_& m) {
   m.def("current_stream_id", &current_stream_id);
 
   m.def("memory_stats", &memory_stats, py::arg("device"));
-  m.def("mem_get_info", [](int device) { return device_allocator().getMemoryInfo(static_cast<c10::DeviceIndex>(device)); },
-        py::arg("device"), ReleaseGil(), "(free, total) in bytes.");
-  m.def("reset_peak_memory_stats",
-        [](int device) { device_allocator().resetPeakStats(static_cast<c10::DeviceIndex>(device)); }, py::arg("device"),
-        ReleaseGil());
+  m.def(
+      "mem_get_info",
+      [](int device) { return device_allocator().getMemoryInfo(static_cast<c10::DeviceIndex>(device)); },
+      py::arg("device"), ReleaseGil(), "(free, total) in bytes.");
+  m.def(
+      "reset_peak_memory_stats",
+      [](int device) { device_allocator().resetPeakStats(static_cast<c10::DeviceIndex>(device)); }, py::arg("device"),
+      ReleaseGil());
   m.def("empty_cache", [] { device_allocator().emptyCache({}); }, ReleaseGil());
   m.def("set_memory_limit", &set_memory_limit, py::arg("device"), py::arg("bytes"));
 

@@ -87,7 +87,8 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
   c10::DeviceCapability getDeviceCapability(c10::Device) const override {
     c10::DeviceCapability capability;
     for (size_t i = 0; i < c10::NUMBER_OF_DEVICE_CAPABILITIES; ++i) {
-      if (!find_dtype(static_cast<c10::ScalarType>(i))) capability.capability_data.capability_bits &= ~(uint64_t{1} << i);
+      if (!find_dtype(static_cast<c10::ScalarType>(i)))
+        capability.capability_data.capability_bits &= ~(uint64_t{1} << i);
     }
     return capability;
   }
@@ -95,7 +96,9 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
   c10::Stream getStream(c10::Device device) const override { return stream(device, t_stream.current); }
   c10::Stream getDefaultStream(c10::Device device) const override { return stream(device, 0); }
   c10::Stream getNewStream(c10::Device device, int) const override { return stream(device, new_stream_id()); }
-  c10::Stream getStreamFromGlobalPool(c10::Device device, bool) const override { return stream(device, new_stream_id()); }
+  c10::Stream getStreamFromGlobalPool(c10::Device device, bool) const override {
+    return stream(device, new_stream_id());
+  }
   c10::Stream exchangeStream(c10::Stream next) const override {
     return stream(next.device(), exchange_stream_id(next.id()));
   }

@@ -5,8 +5,8 @@
 
 namespace tp::bridge {
 
-// The innermost Python line outside of PyTorch and of this package; 0 unless TORCH_PJRT_LOC=1, and on threads that run no
-// Python.
+// The innermost Python line outside of PyTorch and of this package; 0 unless TORCH_PJRT_LOC=1, and on threads that run
+// no Python.
 Loc record_loc();
 
 }  // namespace tp::bridge

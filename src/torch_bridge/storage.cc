@@ -59,8 +59,8 @@ Value reinterpret(Build& b, const Value& x, Dtype dtype) {
   return resized_elements(b, x, dtype);
 }
 
-// torch.load fills storages as bytes. The first tensor over one tells its dtype: the bytes go through the host once more,
-// so that no program has to reinterpret them.
+// torch.load fills storages as bytes. The first tensor over one tells its dtype: the bytes go through the host once
+// more, so that no program has to reinterpret them.
 bool upload_again(StorageValue& s, Dtype dtype) {
   if (s.rebased || s.value.dtype() != Dtype::u8 || s.value->op != Op::leaf || capturing()) return false;
   if (!device_buffer(*s.value.get())) return false;
@@ -119,8 +119,8 @@ Value read(const at::Tensor& t, StorageValue& s, Build& b) {
 }
 
 at::Tensor make_over(c10::Storage storage, at::ScalarType dtype) {
-  return at::detail::make_tensor<c10::TensorImpl>(std::move(storage), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
-                                                  c10::scalarTypeToTypeMeta(dtype));
+  return at::detail::make_tensor<c10::TensorImpl>(
+      std::move(storage), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), c10::scalarTypeToTypeMeta(dtype));
 }
 
 c10::Storage new_storage(size_t nbytes, int device) {
@@ -140,7 +140,8 @@ StorageValue* storage_value(const at::Tensor& t) {
   TORCH_CHECK_NOT_IMPLEMENTED(impl.has_storage() && t.layout() == at::kStrided, "tpu has strided tensors only, got ",
                               t.layout());
   const at::DataPtr& data = impl.unsafe_storage().unsafeGetStorageImpl()->_mutable_data_ptr_no_checks();
-  if (StorageValue* s = context_of(data)) [[likely]] return s;
+  if (StorageValue* s = context_of(data)) [[likely]]
+    return s;
   StorageValue* s = find_storage(data.get());
   TORCH_CHECK(s, "the tensor's memory is no storage of tpu");
   TORCH_CHECK(data.get() == s->address, "a tensor made from an address must start where its storage does");
@@ -169,8 +170,10 @@ void write_tensor(const at::Tensor& t, Value value, Build& b) {
   int64_t elements = static_cast<int64_t>(s.nbytes) / dtype_size(dtype);
   if (!is_row_major(impl) || impl.numel() != elements) {
     View view = view_of(t);
-    if (full_cover(view, elements)) value = b.transpose(value, memory_order(view));
-    else value = write_view(b, base_of(s, dtype, b), view, value);
+    if (full_cover(view, elements))
+      value = b.transpose(value, memory_order(view));
+    else
+      value = write_view(b, base_of(s, dtype, b), view, value);
   }
   if (b.ok()) set_value(s, std::move(value));
 }

@@ -1,5 +1,6 @@
 #pragma once
-// Storage is truth: each StorageImpl on tpu owns a lazily computed value, and tensors are PyTorch's strided views over it.
+// Storage is truth: each StorageImpl on tpu owns a lazily computed value, and tensors are PyTorch's strided views over
+// it.
 
 #include <ATen/core/Tensor.h>
 
@@ -23,7 +24,7 @@ struct StorageValue {
   char* address = nullptr;
   size_t capacity = 0;
   bool in_use = false;
-  int64_t stream = -1;   // on whose list of pending storages it is; -1: on none
+  int64_t stream = -1;  // on whose list of pending storages it is; -1: on none
   StorageValue *previous = nullptr, *next = nullptr;
 };
 
@@ -35,7 +36,8 @@ void set_value(StorageValue& storage, Value value);
 
 // --- under the graph's lock, all below
 
-// Calls back for the stream's storages that have not run, oldest write first. Their nodes live as long as the lock is held.
+// Calls back for the stream's storages that have not run, oldest write first. Their nodes live as long as the lock is
+// held.
 void for_each_pending(int64_t stream, const std::function<void(StorageValue&)>& visit);
 // After a run: storages that have their bytes leave the list.
 void forget_run(int64_t stream);

@@ -30,15 +30,16 @@ int index_of(std::optional<at::Device> device) {
 }
 
 void check_layout(std::optional<at::Layout> layout) {
-  TORCH_CHECK_NOT_IMPLEMENTED(layout.value_or(at::kStrided) == at::kStrided, "tpu has strided tensors only, got ", *layout);
+  TORCH_CHECK_NOT_IMPLEMENTED(layout.value_or(at::kStrided) == at::kStrided, "tpu has strided tensors only, got ",
+                              *layout);
 }
 
 at::Tensor empty(c10::SymIntArrayRef size, std::optional<at::ScalarType> dtype, std::optional<at::Layout> layout,
                  std::optional<at::Device> device, std::optional<bool> pin, std::optional<at::MemoryFormat> format) {
   check_layout(layout);
   TORCH_CHECK(!pin.value_or(false), "Only dense CPU tensors can be pinned");
-  return make_empty(C10_AS_INTARRAYREF_SLOW(size), dtype.value_or(at::get_default_dtype_as_scalartype()), index_of(device),
-                    format.value_or(at::MemoryFormat::Contiguous));
+  return make_empty(C10_AS_INTARRAYREF_SLOW(size), dtype.value_or(at::get_default_dtype_as_scalartype()),
+                    index_of(device), format.value_or(at::MemoryFormat::Contiguous));
 }
 
 at::Tensor empty_strided(c10::SymIntArrayRef size, c10::SymIntArrayRef stride, std::optional<at::ScalarType> dtype,
@@ -55,7 +56,8 @@ at::Tensor as_strided(const at::Tensor& self, c10::SymIntArrayRef size, c10::Sym
                       std::optional<c10::SymInt> offset) {
   std::optional<int64_t> at_offset;
   if (offset) at_offset = offset->guard_int(__FILE__, __LINE__);
-  return at::native::as_strided_tensorimpl(self, C10_AS_INTARRAYREF_SLOW(size), C10_AS_INTARRAYREF_SLOW(stride), at_offset);
+  return at::native::as_strided_tensorimpl(self, C10_AS_INTARRAYREF_SLOW(size), C10_AS_INTARRAYREF_SLOW(stride),
+                                           at_offset);
 }
 
 at::Tensor view(const at::Tensor& self, c10::SymIntArrayRef size) {
@@ -71,7 +73,8 @@ at::Tensor reshape_alias(const at::Tensor& self, c10::SymIntArrayRef size, c10::
 void grow_storage(const at::Tensor& t) {
   const c10::TensorImpl& impl = *t.unsafeGetTensorImpl();
   if (impl.numel() == 0) return;
-  size_t needed = at::detail::computeStorageNbytes(impl.sizes(), impl.strides(), t.element_size(), impl.storage_offset());
+  size_t needed =
+      at::detail::computeStorageNbytes(impl.sizes(), impl.strides(), t.element_size(), impl.storage_offset());
   if (needed <= t.storage().nbytes()) return;
   std::lock_guard<std::recursive_mutex> lock(runner().mutex());
   resize_storage(t.storage().unsafeGetStorageImpl(), needed);
@@ -90,12 +93,15 @@ const at::Tensor& resize(const at::Tensor& self, c10::SymIntArrayRef size, std::
   return self;
 }
 
-at::Tensor& set_storage(at::Tensor& self, at::Storage source, int64_t offset, at::IntArrayRef size, at::IntArrayRef stride) {
+at::Tensor& set_storage(at::Tensor& self, at::Storage source, int64_t offset, at::IntArrayRef size,
+                        at::IntArrayRef stride) {
   at::native::checkSetStorage(self, source, offset, size, stride);
   c10::TensorImpl& impl = *self.unsafeGetTensorImpl();
   impl.set_storage_offset(offset);
-  if (stride.data()) impl.set_sizes_and_strides(size, stride);
-  else impl.set_sizes_contiguous(size);
+  if (stride.data())
+    impl.set_sizes_and_strides(size, stride);
+  else
+    impl.set_sizes_contiguous(size);
   grow_storage(self);
   return self;
 }
