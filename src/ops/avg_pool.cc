@@ -23,8 +23,8 @@ Value counts(Build& b, const Window& w, bool include_pad, Dtype dtype, int64_t* 
   bool equal = true;
   for (int64_t o = 1; o < w.output; ++o) equal = equal && window_count(w, o, include_pad) == *same;
   if (equal) return Value();
-  Value start = b.sub(b.mul(b.iota(Dtype::s64, {w.output}, 0), static_cast<double>(w.stride)),
-                      static_cast<double>(w.padding));
+  Value start =
+      b.sub(b.mul(b.iota(Dtype::s64, {w.output}, 0), static_cast<double>(w.stride)), static_cast<double>(w.padding));
   Value end = b.minimum(b.add(start, static_cast<double>(w.size)),
                         b.constant_int(Dtype::s64, include_pad ? w.input + w.padding : w.input));
   if (!include_pad) start = b.maximum(start, b.constant_int(Dtype::s64, 0));

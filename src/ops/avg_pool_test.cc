@@ -14,8 +14,7 @@ struct Setting {
 };
 
 Value pool(Build& b, const Value& x, const Setting& s) {
-  return lower1(b, "aten::avg_pool2d",
-                {x, s.kernel, s.stride, s.padding, s.ceil_mode, s.count_include_pad, s.divisor});
+  return lower1(b, "aten::avg_pool2d", {x, s.kernel, s.stride, s.padding, s.ceil_mode, s.count_include_pad, s.divisor});
 }
 
 TEST_CASE("padding counts, or not") {
@@ -48,8 +47,8 @@ TEST_CASE("a window as large as the image is a mean") {
 TEST_CASE("a gradient spreads over its window") {
   Build b;
   Value grad = list(b, Dtype::f32, {4, 8, 12, 16}, {1, 2, 2});
-  Value y = lower1(b, "aten::avg_pool2d_backward", {grad, counting(b, {1, 3, 3}), Dims{2, 2}, Dims{1, 1}, Dims{0, 0},
-                                                    false, true, None{}});
+  Value y = lower1(b, "aten::avg_pool2d_backward",
+                   {grad, counting(b, {1, 3, 3}), Dims{2, 2}, Dims{1, 1}, Dims{0, 0}, false, true, None{}});
   CHECK(evaluate(y) == Numbers{1, 3, 2, 4, 10, 6, 3, 7, 4});
 }
 

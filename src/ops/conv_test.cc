@@ -56,9 +56,9 @@ TEST_CASE("gradients come for the wanted operands only") {
   Build b;
   Value x = counting(b, {1, 1, 3, 3}, 1), grad = counting(b, {1, 1, 2, 2}, 1);
   auto gradients = [&](std::vector<bool> wanted) {
-    return lower(b, "aten::convolution_backward",
-                 {grad, x, kernel(b), Dims{1}, Dims{1, 1}, Dims{0, 0}, Dims{1, 1}, false, Dims{0, 0}, int64_t{1},
-                  wanted});
+    return lower(
+        b, "aten::convolution_backward",
+        {grad, x, kernel(b), Dims{1}, Dims{1, 1}, Dims{0, 0}, Dims{1, 1}, false, Dims{0, 0}, int64_t{1}, wanted});
   };
   CHECK(evaluate(gradients({true, true, true})) ==
         std::vector<Numbers>{{1, 4, 4, 6, 20, 16, 9, 24, 16}, {37, 47, 67, 77}, {10}});

@@ -82,7 +82,8 @@ Value grid_sampler_2d(Build& b, Value image, Value grid, int64_t interpolation, 
   if (interpolation != kBilinear && interpolation != kNearest) return b.decline("bicubic sampling");
   b.require(image.rank() == 4 && grid.rank() == 4 && grid.size(3) == 2 && grid.size(0) == image.size(0),
             "grid_sampler(): expected a 4D input, and a grid of the same batch size with 2 as its last size, but got "
-            "[" + dims_text(image.dims()) + "] and [" + dims_text(grid.dims()) + "]");
+            "[" +
+                dims_text(image.dims()) + "] and [" + dims_text(grid.dims()) + "]");
   if (!b.ok()) return Value();
   Dtype wide = accumulate_type(image.dtype());
   Value from = b.convert(image, wide), where = b.convert(grid, wide);

@@ -52,13 +52,13 @@ Value solved(Build& b, const Value& a, const Value& rhs, bool left, bool lower, 
   int side = left ? rhs.rank() - 2 : rhs.rank() - 1;
   if (!b.require(rhs.rank() >= 2, "linalg.solve_triangular: B must have at least 2 dimensions") ||
       !b.require(a.dtype() == rhs.dtype(), "linalg.solve_triangular: A and B must have the same dtype") ||
-      !b.require(a.size(a.rank() - 1) == rhs.size(side),
-                 "linalg.solve_triangular: incompatible shapes of A and B: [" + dims_text(a.dims()) + "] and [" +
-                     dims_text(rhs.dims()) + "]")) {
+      !b.require(a.size(a.rank() - 1) == rhs.size(side), "linalg.solve_triangular: incompatible shapes of A and B: [" +
+                                                             dims_text(a.dims()) + "] and [" + dims_text(rhs.dims()) +
+                                                             "]")) {
     return Value();
   }
-  Dims batch = b.broadcast_dims(Dims(a.dims().data(), a.dims().size() - 2),
-                                Dims(rhs.dims().data(), rhs.dims().size() - 2));
+  Dims batch =
+      b.broadcast_dims(Dims(a.dims().data(), a.dims().size() - 2), Dims(rhs.dims().data(), rhs.dims().size() - 2));
   auto batched = [&](const Value& x) {
     Dims dims = batch;
     dims.push_back(x.size(x.rank() - 2));

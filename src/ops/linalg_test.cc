@@ -8,8 +8,7 @@ namespace {
 TEST_CASE("cholesky gives either factor, and tells failure") {
   Build b;
   Value x = list(b, Dtype::f64, {4, 2, 2, 5}, {2, 2});
-  CHECK(evaluate(lower(b, "aten::linalg_cholesky_ex", {x, false, false})) ==
-        std::vector<Numbers>{{2, 0, 1, 2}, {0}});
+  CHECK(evaluate(lower(b, "aten::linalg_cholesky_ex", {x, false, false})) == std::vector<Numbers>{{2, 0, 1, 2}, {0}});
   CHECK(evaluate(lower1(b, "aten::linalg_cholesky_ex", {x, true, false})) == Numbers{2, 1, 0, 2});
   Value bad = list(b, Dtype::f64, {1, 2, 2, 1}, {2, 2});
   Values failed = lower(b, "aten::linalg_cholesky_ex", {bad, false, false});

@@ -66,8 +66,7 @@ Value smooth_l1_loss(Build& b, Value x, Value target, int64_t reduction, double 
 TP_OP("aten::smooth_l1_loss", smooth_l1_loss);
 
 Value huber_loss(Build& b, Value x, Value target, int64_t reduction, double delta) {
-  if (!b.require_floating(x) ||
-      !b.require(delta > 0, "huber_loss does not support non-positive values for delta")) {
+  if (!b.require_floating(x) || !b.require(delta > 0, "huber_loss does not support non-positive values for delta")) {
     return Value();
   }
   Pair p = pair_of(b, x, target);
@@ -82,9 +81,9 @@ Value clipped_gradient(Build& b, const Value& grad, const Pair& p, int64_t reduc
                        double ends) {
   Value difference = b.sub(p.x, p.target);
   if (!difference) return Value();
-  Value slope = b.select(b.compare(Direction::le, difference, -bound), b.scalar_like(difference, -ends),
-                         b.select(b.compare(Direction::ge, difference, bound), b.scalar_like(difference, ends),
-                                  b.div(difference, width)));
+  Value slope = b.select(
+      b.compare(Direction::le, difference, -bound), b.scalar_like(difference, -ends),
+      b.select(b.compare(Direction::ge, difference, bound), b.scalar_like(difference, ends), b.div(difference, width)));
   return b.convert(b.mul(slope, each_gradient(b, grad, p, reduction)), p.result);
 }
 
@@ -137,8 +136,8 @@ Classes classes_of(Build& b, const Value& x, const Value& target, const std::opt
   int64_t count = x.size(static_cast<int>(c.dim));
   Dims dims = x.dims();
   dims.erase_at(static_cast<size_t>(c.dim));
-  b.require(numel(target.dims()) == numel(dims), "size mismatch (got input: [" + dims_text(x.dims()) + "], target: [" +
-                                                     dims_text(target.dims()) + "])");
+  b.require(numel(target.dims()) == numel(dims),
+            "size mismatch (got input: [" + dims_text(x.dims()) + "], target: [" + dims_text(target.dims()) + "])");
   b.require(!weight || weight->dims() == Dims{count},
             "weight tensor should be defined either for all " + std::to_string(count) + " classes or no classes");
   b.require(is_integral(target.dtype()),

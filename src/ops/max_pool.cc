@@ -69,8 +69,8 @@ Cells window_cells(Build& b, const Window& w) {
   Value output = b.iota(Dtype::s64, dims, 0), step = b.iota(Dtype::s64, dims, 1);
   Value start = b.sub(b.mul(output, static_cast<double>(w.stride)), static_cast<double>(w.padding));
   Value position = b.add(start, b.mul(step, static_cast<double>(w.dilation)));
-  Value inside = b.and_(b.compare(Direction::ge, position, 0),
-                        b.compare(Direction::lt, position, static_cast<double>(w.input)));
+  Value inside =
+      b.and_(b.compare(Direction::ge, position, 0), b.compare(Direction::lt, position, static_cast<double>(w.input)));
   return {position, inside};
 }
 
@@ -167,8 +167,8 @@ std::tuple<Value, Value> adaptive_max_pool(Build& b, const Value& x, int spatial
             "adaptive max pooling: expected a " + std::to_string(spatial + 1) + "D or " + std::to_string(spatial + 2) +
                 "D tensor, but got [" + dims_text(x.dims()) + "]");
   for (int i = 0; b.ok() && i < spatial; ++i) {
-    b.require(x.size(x.rank() - spatial + i) > 0, "adaptive max pooling: expected input with non-zero size, but got [" +
-                                                      dims_text(x.dims()) + "]");
+    b.require(x.size(x.rank() - spatial + i) > 0,
+              "adaptive max pooling: expected input with non-zero size, but got [" + dims_text(x.dims()) + "]");
     b.require(output[i] >= 0, "adaptive max pooling: elements of output_size must be greater than or equal to 0");
   }
   return pool_planes(b, x, spatial, [&](const Best& best, int i) {

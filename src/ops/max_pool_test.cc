@@ -79,8 +79,8 @@ TEST_CASE("adaptive windows may overlap") {
 
 TEST_CASE("three dimensions are pooled one after the other") {
   Build b;
-  Values y = lower(b, "aten::max_pool3d_with_indices",
-                   {counting(b, {1, 2, 2, 4}), Dims{2}, Dims{}, Dims{0}, Dims{1}, false});
+  Values y =
+      lower(b, "aten::max_pool3d_with_indices", {counting(b, {1, 2, 2, 4}), Dims{2}, Dims{}, Dims{0}, Dims{1}, false});
   CHECK(evaluate(y) == std::vector<Numbers>{{13, 15}, {13, 15}});
 }
 

@@ -131,8 +131,10 @@ Value folded(Build& b, const Value& x, int64_t dim, const Patch& p) {
 
 Value im2col(Build& b, Value x, Dims kernel, Dims dilation, Dims padding, Dims stride) {
   int rank = x.rank();
-  if (!b.require(rank == 3 || rank == 4, "expected 3D or 4D (batch mode) tensor with possibly 0 batch size for input, "
-                                         "but got: [" + dims_text(x.dims()) + "]")) {
+  if (!b.require(rank == 3 || rank == 4,
+                 "expected 3D or 4D (batch mode) tensor with possibly 0 batch size for input, "
+                 "but got: [" +
+                     dims_text(x.dims()) + "]")) {
     return Value();
   }
   std::vector<Patch> p = patches_of(b, x.size(rank - 2), x.size(rank - 1), {kernel, dilation, padding, stride});
@@ -148,10 +150,12 @@ TP_OP("aten::im2col", im2col);
 
 Value col2im(Build& b, Value x, Dims output, Dims kernel, Dims dilation, Dims padding, Dims stride) {
   int rank = x.rank();
-  if (!b.require(rank == 2 || rank == 3, "expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size, "
-                                         "but got: [" + dims_text(x.dims()) + "]") ||
-      !b.require(output.size() == 2, "it is expected output_size equals to 2, but got size " +
-                                         std::to_string(output.size()))) {
+  if (!b.require(rank == 2 || rank == 3,
+                 "expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size, "
+                 "but got: [" +
+                     dims_text(x.dims()) + "]") ||
+      !b.require(output.size() == 2,
+                 "it is expected output_size equals to 2, but got size " + std::to_string(output.size()))) {
     return Value();
   }
   std::vector<Patch> p = patches_of(b, output[0], output[1], {kernel, dilation, padding, stride});

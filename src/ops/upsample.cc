@@ -209,7 +209,9 @@ Value upsample_backward(Build& b, const Value& grad, const Dims& output, const D
 using Scale = std::optional<double>;
 
 template <Rule rule>
-Value nearest1d(Build& b, Value x, Dims output, Scale w) { return upsample(b, x, output, {rule, false, {w}}); }
+Value nearest1d(Build& b, Value x, Dims output, Scale w) {
+  return upsample(b, x, output, {rule, false, {w}});
+}
 template <Rule rule>
 Value nearest2d(Build& b, Value x, Dims output, Scale h, Scale w) {
   return upsample(b, x, output, {rule, false, {h, w}});

@@ -48,8 +48,8 @@ std::vector<Window> windows_of(Build& b, const Value& x, int spatial, const Wind
     check(b, w);
     if (!b.ok()) break;
     w.output = output_size(w, a.ceil_mode);
-    b.require(w.input > 0, "expected input with non-zero size for non-batch dimensions, but got [" +
-                               dims_text(x.dims()) + "]");
+    b.require(w.input > 0,
+              "expected input with non-zero size for non-batch dimensions, but got [" + dims_text(x.dims()) + "]");
     b.require(w.output > 0, "given input size [" + dims_text(x.dims()) + "], the calculated output size is too small");
     windows.push_back(w);
   }

@@ -20,9 +20,7 @@ size_t NameTable::slot(const Node* node) const {
   return at;
 }
 
-void NameTable::put(const Node* node, int32_t number, int32_t project) {
-  names_[slot(node)] = {node, number, project};
-}
+void NameTable::put(const Node* node, int32_t number, int32_t project) { names_[slot(node)] = {node, number, project}; }
 
 const NameTable::Name& NameTable::get(const Node* node) const {
   const Name& name = names_[slot(node)];
@@ -76,9 +74,7 @@ void put_hex(Printer& p, uint64_t bits, int bytes) {
   p.put(std::string_view(text, static_cast<size_t>(2 + 2 * bytes)));
 }
 
-int64_t sign_extended(uint64_t bits, int width) {
-  return static_cast<int64_t>(bits << (64 - width)) >> (64 - width);
-}
+int64_t sign_extended(uint64_t bits, int width) { return static_cast<int64_t>(bits << (64 - width)) >> (64 - width); }
 
 }  // namespace
 

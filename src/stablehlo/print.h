@@ -12,8 +12,8 @@ namespace tp {
 
 struct Parameter {
   Type type;
-  int alias_output = -1;  // donated to this result (tf.aliasing_output)
-  bool donor = false;     // donated to whichever result fits (jax.buffer_donor)
+  int alias_output = -1;      // donated to this result (tf.aliasing_output)
+  bool donor = false;         // donated to whichever result fits (jax.buffer_donor)
   std::string sharding = {};  // "#sdy.sharding<…>", else the text of an mhlo.sharding; empty is "none"
 };
 

@@ -15,8 +15,8 @@ namespace {
 constexpr std::string_view kDirections[] = {"EQ", "NE", "LT", "LE", "GT", "GE"};
 
 std::string_view combine_op(uint8_t kind) {
-  constexpr std::string_view kOps[] = {"stablehlo.add", "stablehlo.multiply", "stablehlo.maximum",
-                                       "stablehlo.minimum", "stablehlo.and", "stablehlo.or"};
+  constexpr std::string_view kOps[] = {"stablehlo.add",     "stablehlo.multiply", "stablehlo.maximum",
+                                       "stablehlo.minimum", "stablehlo.and",      "stablehlo.or"};
   return kOps[kind];
 }
 
@@ -75,9 +75,7 @@ void Printer::node(const Node& n) {
     case Op::constant:
       begin(n).put("stablehlo.constant dense<").literal(n.type.dtype, n.number).put("> : ").type(n.type).put("\n");
       return;
-    case Op::iota:
-      begin(n).put("stablehlo.iota dim = ").put(n.ints[0]).put(" : ").type(n.type).put("\n");
-      return;
+    case Op::iota: begin(n).put("stablehlo.iota dim = ").put(n.ints[0]).put(" : ").type(n.type).put("\n"); return;
     case Op::compare: return compare(n);
     case Op::maximum:
     case Op::minimum: return compares(n.type.dtype) ? extreme(n) : plain(n);

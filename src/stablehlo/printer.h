@@ -16,8 +16,8 @@ class NameTable {
  public:
   struct Name {
     const Node* node = nullptr;
-    int32_t number = 0;   // %number, or %argN as -1 - N
-    int32_t project = -1; // #project
+    int32_t number = 0;    // %number, or %argN as -1 - N
+    int32_t project = -1;  // #project
   };
   explicit NameTable(size_t nodes);
   void put(const Node* node, int32_t number, int32_t project = -1);
