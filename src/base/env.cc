@@ -21,7 +21,7 @@ constexpr Known kKnown[] = {
     {"TORCH_PJRT_CPU_DEVICES", "number of devices that the CPU plugin shows; default 1"},
     {"TORCH_PJRT_SYNC", "1 runs every op at once, so that an error rises where it happens"},
     {"TORCH_PJRT_LOC", "1 records the user's line for each op, so that late errors name it"},
-    {"TORCH_PJRT_DUMP", "folder that gets the StableHLO and the readable graph of each program"},
+    {"TORCH_PJRT_DUMP", "folder that gets the StableHLO of each program"},
     {"TORCH_PJRT_VERBOSE", "1 logs what is loaded, compiled and cached"},
 };
 
