@@ -16,6 +16,13 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, TextStreamer
 from transformers.utils import logging
 
 
+class Silent(TextStreamer):
+    """Looks at each token as a streamer does, and shows nothing."""
+
+    def on_finalized_text(self, text: str, stream_end: bool = False) -> None:
+        pass
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--prompt", default="Explain what a matrix unit is.")
@@ -41,12 +48,13 @@ def main() -> None:
     print(f"\n> {wish.prompt}\n")
     begin = time.perf_counter()
     model.generate(**inputs, **how, streamer=TextStreamer(tokenizer, skip_prompt=True, skip_special_tokens=True))
+    torch.tpu.synchronize()
     first = time.perf_counter() - begin
     stats = torch.tpu.compile_stats()
 
     # Once more, for the speed without tracing and compiling.
     begin = time.perf_counter()
-    outputs = model.generate(**inputs, **how)
+    outputs = model.generate(**inputs, **how, streamer=Silent(tokenizer, skip_prompt=True))
     count = outputs.shape[1] - inputs["input_ids"].shape[1]
     seconds = time.perf_counter() - begin
 
