@@ -80,21 +80,20 @@ Value hardtanh(Build& b, Value x, Scalar low, Scalar high) {
 }
 Value hardtanh_backward(Build& b, Value grad, Value x, Scalar low, Scalar high) {
   if (!grad || !x) return Value();
-  Value outside = b.or_(b.compare(Direction::le, x, b.constant(x.dtype(), low)), b.compare(Direction::ge, x, b.constant(x.dtype(), high)));
+  Value outside = b.or_(b.compare(Direction::le, x, b.constant(x.dtype(), low)),
+                        b.compare(Direction::ge, x, b.constant(x.dtype(), high)));
   return b.select(outside, b.constant_int(grad.dtype(), 0), grad);
 }
 
 Value leaky_relu(Build& b, Value x, Scalar slope) {
   if (!b.require_floating(x)) return Value();
-  return in_accumulate(b, x, [&](const Value& w) {
-    return b.select(b.compare(Direction::gt, w, 0), w, b.mul(w, slope.real()));
-  });
+  return in_accumulate(
+      b, x, [&](const Value& w) { return b.select(b.compare(Direction::gt, w, 0), w, b.mul(w, slope.real())); });
 }
 Value leaky_relu_backward(Build& b, Value grad, Value x, Scalar slope, bool) {
   if (!grad || !x) return Value();
-  return in_accumulate(b, grad, [&](const Value& g) {
-    return b.select(b.compare(Direction::gt, x, 0), g, b.mul(g, slope.real()));
-  });
+  return in_accumulate(
+      b, grad, [&](const Value& g) { return b.select(b.compare(Direction::gt, x, 0), g, b.mul(g, slope.real())); });
 }
 
 Value elu(Build& b, Value x, Scalar alpha, Scalar scale, Scalar input_scale) {
@@ -109,15 +108,15 @@ Value elu_backward(Build& b, Value grad, Scalar alpha, Scalar scale, Scalar inpu
   Dtype wide = accumulate_type(grad.dtype());
   Value g = b.convert(grad, wide), w = b.convert(x, wide);
   double a = alpha.real(), s = scale.real(), i = input_scale.real();
-  Value below = is_result ? b.mul(b.mul(g, i), b.add(w, a * s)) : b.mul(b.mul(g, i * a * s), b.exponential(b.mul(w, i)));
+  Value below =
+      is_result ? b.mul(b.mul(g, i), b.add(w, a * s)) : b.mul(b.mul(g, i * a * s), b.exponential(b.mul(w, i)));
   return b.convert(b.select(b.compare(Direction::le, w, 0), below, b.mul(g, s)), grad.dtype());
 }
 
 Value hardsigmoid(Build& b, Value x) {
   if (!b.require_floating(x)) return Value();
-  return in_accumulate(b, x, [&](const Value& w) {
-    return b.div(b.clamp(b.scalar_like(w, 0), b.add(w, 3), b.scalar_like(w, 6)), 6);
-  });
+  return in_accumulate(
+      b, x, [&](const Value& w) { return b.div(b.clamp(b.scalar_like(w, 0), b.add(w, 3), b.scalar_like(w, 6)), 6); });
 }
 Value hardsigmoid_backward(Build& b, Value grad, Value x) {
   if (!grad || !x) return Value();
@@ -135,7 +134,8 @@ Value hardswish_backward(Build& b, Value grad, Value x) {
   Dtype wide = accumulate_type(x.dtype());
   Value g = b.convert(grad, wide), w = b.convert(x, wide);
   Value middle = b.mul(g, b.add(b.div(w, 3), 0.5));
-  Value out = b.select(b.compare(Direction::le, w, -3), b.like(w, 0), b.select(b.compare(Direction::lt, w, 3), middle, g));
+  Value out =
+      b.select(b.compare(Direction::le, w, -3), b.like(w, 0), b.select(b.compare(Direction::lt, w, 3), middle, g));
   return b.convert(out, grad.dtype());
 }
 
@@ -200,7 +200,9 @@ Halves split(Build& b, const Value& x, int64_t dim) {
   int64_t d = b.wrap_dim(dim, x.rank());
   if (!b.require(x.rank() > 0, "glu does not support 0-dimensional tensors") || !b.ok()) return {};
   int64_t n = x.size(static_cast<int>(d));
-  if (!b.require(n % 2 == 0, "Halving dimension must be even, but dimension " + std::to_string(d) + " is size " + std::to_string(n))) return {};
+  if (!b.require(n % 2 == 0, "Halving dimension must be even, but dimension " + std::to_string(d) + " is size " +
+                                 std::to_string(n)))
+    return {};
   return {b.slice_dim(x, d, 0, n / 2), b.slice_dim(x, d, n / 2, n)};
 }
 Value glu(Build& b, Value x, int64_t dim) {

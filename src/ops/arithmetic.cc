@@ -15,7 +15,8 @@ Value computed(Build& b, Op op, const Value& x, const Value& y) {
 Value scaled(Build& b, const Value& y, const Scalar& alpha) {
   if (!y) return Value();
   if (alpha.is_floating() && (is_integral(y.dtype()) || y.dtype() == Dtype::pred)) {
-    return b.fail(Code::invalid_argument, "For integral input tensors, argument alpha must not be a floating point number.");
+    return b.fail(Code::invalid_argument,
+                  "For integral input tensors, argument alpha must not be a floating point number.");
   }
   if (!alpha.is_complex() && alpha.real() == 1) return y;
   if (y.dtype() == Dtype::pred) return b.and_(y, b.constant(Dtype::pred, Scalar::of(alpha.truth())));
@@ -72,8 +73,8 @@ Value div_tensor(Build& b, Value x, Value y) {
 }
 Value div_scalar(Build& b, Value x, Scalar y) { return div_tensor(b, x, number(b, y)); }
 
-// Integer division by zero: PyTorch's CPU raises; on the device the value is not looked at and XLA's -1 comes out. A zero
-// known on the host raises here too.
+// Integer division by zero: PyTorch's CPU raises; on the device the value is not looked at and XLA's -1 comes out. A
+// zero known on the host raises here too.
 bool divides_by_zero(Build& b, const Value& y) {
   bool zero = y && y->op == Op::constant && is_integral(y.dtype()) && y->number.integer() == 0;
   return zero && !b.require(false, "ZeroDivisionError");
@@ -131,8 +132,9 @@ Value div_mode(Build& b, Value x, Value y, std::optional<std::string_view> mode)
   if (!mode) return div_tensor(b, x, y);
   if (*mode == "floor") return floor_divide(b, x, y);
   if (*mode != "trunc") {
-    return b.fail(Code::invalid_argument, "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '" +
-                                              std::string(*mode) + "'");
+    return b.fail(
+        Code::invalid_argument,
+        "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '" + std::string(*mode) + "'");
   }
   if (divides_by_zero(b, y)) return Value();
   auto [l, r] = promoted(b, x, y);
@@ -230,9 +232,10 @@ Value addcdiv(Build& b, Value self, Value x, Value y, Scalar value) {
   if (!self || !x || !y) return Value();
   Dtype d = result_type(Values{self, x, y}), wide = accumulate_type(d);
   if (is_integral(x.dtype()) && is_integral(y.dtype())) {
-    return b.fail(Code::invalid_argument,
-                  "Integer division with addcdiv is no longer supported, and in a future release addcdiv will perform a "
-                  "true division of tensor1 and tensor2.");
+    return b.fail(
+        Code::invalid_argument,
+        "Integer division with addcdiv is no longer supported, and in a future release addcdiv will perform a "
+        "true division of tensor1 and tensor2.");
   }
   Value quotient = b.div(scaled(b, b.convert(x, wide), value), b.convert(y, wide));
   return b.convert(b.add(b.convert(self, wide), quotient), d);
@@ -249,8 +252,8 @@ Value lerped(Build& b, const Value& start, const Value& end, const Value& weight
 Value lerp_tensor(Build& b, Value start, Value end, Value weight) {
   if (!start || !end || !weight) return Value();
   if (start.dtype() != end.dtype()) {
-    return b.fail(Code::invalid_argument, std::string("expected dtype ") + dtype_name(start.dtype()) + " for `end`, but got dtype " +
-                                              dtype_name(end.dtype()));
+    return b.fail(Code::invalid_argument, std::string("expected dtype ") + dtype_name(start.dtype()) +
+                                              " for `end`, but got dtype " + dtype_name(end.dtype()));
   }
   if (!b.require_floating(start)) return Value();
   Dtype wide = accumulate_type(start.dtype());
@@ -261,7 +264,8 @@ Value lerp_scalar(Build& b, Value start, Value end, Scalar weight) {
   if (!start) return Value();
   double w = weight.real();
   if (weight.is_complex()) return lerp_tensor(b, start, end, b.constant(start.dtype(), weight));
-  if (!end || start.dtype() != end.dtype() || !is_floating(start.dtype())) return lerp_tensor(b, start, end, number(b, weight));
+  if (!end || start.dtype() != end.dtype() || !is_floating(start.dtype()))
+    return lerp_tensor(b, start, end, number(b, weight));
   Dtype wide = accumulate_type(start.dtype());
   Value x = b.convert(start, wide), y = b.convert(end, wide);
   Value span = b.sub(y, x);

@@ -14,7 +14,9 @@ Value cat(Build& b, Values parts, int64_t dim) {
   Values kept;
   for (const Value& part : parts) {
     if (!part) return Value();
-    if (!b.require(part.rank() > 0, "zero-dimensional tensor (at position " + std::to_string(&part - parts.data()) + ") cannot be concatenated")) return Value();
+    if (!b.require(part.rank() > 0, "zero-dimensional tensor (at position " + std::to_string(&part - parts.data()) +
+                                        ") cannot be concatenated"))
+      return Value();
     if (!is_legacy_empty(part)) kept.push_back(part);
   }
   Dtype d = result_type(parts);
@@ -22,8 +24,9 @@ Value cat(Build& b, Values parts, int64_t dim) {
   int64_t along = b.wrap_dim(dim, kept[0].rank());
   if (!b.ok()) return Value();
   for (Value& part : kept) {
-    if (!b.require(part.rank() == kept[0].rank(), "Tensors must have same number of dimensions: got " + std::to_string(kept[0].rank()) +
-                                                      " and " + std::to_string(part.rank()))) {
+    if (!b.require(part.rank() == kept[0].rank(), "Tensors must have same number of dimensions: got " +
+                                                      std::to_string(kept[0].rank()) + " and " +
+                                                      std::to_string(part.rank()))) {
       return Value();
     }
     part = b.convert(part, d);
@@ -38,8 +41,9 @@ Value stack(Build& b, Values parts, int64_t dim) {
   if (!b.ok()) return Value();
   const Dims first = parts[0].dims();
   for (Value& part : parts) {
-    if (!b.require(part.dims() == first, "stack expects each tensor to be equal size, but got [" + dims_text(first) + "] at entry 0 and [" +
-                                             dims_text(part.dims()) + "] at entry " + std::to_string(&part - parts.data()))) {
+    if (!b.require(part.dims() == first, "stack expects each tensor to be equal size, but got [" + dims_text(first) +
+                                             "] at entry 0 and [" + dims_text(part.dims()) + "] at entry " +
+                                             std::to_string(&part - parts.data()))) {
       return Value();
     }
     part = b.unsqueeze(b.convert(part, d), along);
@@ -64,11 +68,14 @@ Value roll(Build& b, Value x, Dims shifts, Dims dims) {
   if (!x) return Value();
   if (!b.require(!shifts.empty(), "`shifts` required")) return Value();
   if (dims.empty()) {
-    if (!b.require(shifts.size() == 1, "shifts and dimensions must align. shifts: " + std::to_string(shifts.size()) + ", dims:0")) return Value();
+    if (!b.require(shifts.size() == 1,
+                   "shifts and dimensions must align. shifts: " + std::to_string(shifts.size()) + ", dims:0"))
+      return Value();
     return b.reshape(rolled(b, b.flatten(x), 0, shifts[0]), x.dims());
   }
-  if (!b.require(shifts.size() == dims.size(), "shifts and dimensions must align. shifts: " + std::to_string(shifts.size()) +
-                                                   ", dims:" + std::to_string(dims.size()))) {
+  if (!b.require(shifts.size() == dims.size(),
+                 "shifts and dimensions must align. shifts: " + std::to_string(shifts.size()) +
+                     ", dims:" + std::to_string(dims.size()))) {
     return Value();
   }
   Value out = x;
@@ -82,12 +89,16 @@ Value roll(Build& b, Value x, Dims shifts, Dims dims) {
 Value repeat(Build& b, Value x, Dims repeats) {
   if (!x) return Value();
   int extra = repeats.rank() - x.rank();
-  if (!b.require(extra >= 0, "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")) return Value();
+  if (!b.require(extra >= 0,
+                 "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"))
+    return Value();
   // [r0, n0, r1, n1, …] by broadcasting, then joined pairwise.
   Dims wide, mapping, sizes;
   for (int i = 0; i < repeats.rank(); ++i) {
     int64_t n = i < extra ? 1 : x.size(i - extra);
-    if (!b.require(repeats[i] >= 0, "Trying to create tensor with negative dimension " + std::to_string(repeats[i] * n))) return Value();
+    if (!b.require(repeats[i] >= 0,
+                   "Trying to create tensor with negative dimension " + std::to_string(repeats[i] * n)))
+      return Value();
     wide.push_back(repeats[i]);
     wide.push_back(n);
     if (i >= extra) mapping.push_back(2 * i + 1);
@@ -113,8 +124,9 @@ Pads pads_of(const Value& x, const Dims& pad) {
 Value constant_pad(Build& b, Value x, Dims pad, Scalar value) {
   if (!x) return Value();
   bool fits = pad.size() % 2 == 0 && pad.size() / 2 <= static_cast<size_t>(x.rank());
-  if (!b.require(fits, "Length of pad should be no more than twice the number of dimensions of the input. Pad length is " +
-                           std::to_string(pad.size()) + " while the input has " + std::to_string(x.rank()) + " dimensions.")) {
+  if (!b.require(
+          fits, "Length of pad should be no more than twice the number of dimensions of the input. Pad length is " +
+                    std::to_string(pad.size()) + " while the input has " + std::to_string(x.rank()) + " dimensions.")) {
     return Value();
   }
   Pads p = pads_of(x, pad);
@@ -125,15 +137,19 @@ Value constant_pad(Build& b, Value x, Dims pad, Scalar value) {
 template <bool reflect>
 Value edge_pad(Build& b, Value x, Dims pad) {
   if (!x) return Value();
-  if (!b.require(pad.size() / 2 <= static_cast<size_t>(x.rank()), "padding has more dimensions than the input")) return Value();
+  if (!b.require(pad.size() / 2 <= static_cast<size_t>(x.rank()), "padding has more dimensions than the input"))
+    return Value();
   Pads p = pads_of(x, pad);
   Value out = x;
   for (int d = 0; d < x.rank(); ++d) {
     int64_t n = x.size(d), low = p.low[d], high = p.high[d];
     if (low == 0 && high == 0) continue;
-    if (reflect && !b.require(low < n && high < n, "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding (" +
-                                                       std::to_string(low) + ", " + std::to_string(high) + ") at dimension " +
-                                                       std::to_string(d) + " of input [" + dims_text(x.dims()) + "]")) {
+    if (reflect &&
+        !b.require(
+            low < n && high < n,
+            "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding (" +
+                std::to_string(low) + ", " + std::to_string(high) + ") at dimension " + std::to_string(d) +
+                " of input [" + dims_text(x.dims()) + "]")) {
       return Value();
     }
     Values parts;

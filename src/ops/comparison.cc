@@ -51,12 +51,14 @@ template <bool left>
 Value shift(Build& b, Value x, Value y) {
   auto [l, r] = promoted(b, x, y);
   if (!l || !r) return Value();
-  if (!is_integral(l.dtype())) return b.fail(Code::unimplemented, std::string("not implemented for ") + dtype_name(l.dtype()));
+  if (!is_integral(l.dtype()))
+    return b.fail(Code::unimplemented, std::string("not implemented for ") + dtype_name(l.dtype()));
   Value bits = b.constant_int(l.dtype(), 8 * dtype_size(l.dtype()));
   Value out = b.compare(Direction::ge, r, bits);
   if (!is_unsigned(l.dtype())) out = b.or_(out, b.compare(Direction::lt, r, 0));
   if (left) return b.select(out, b.like(l, 0), b.binary(Op::shift_left, l, r));
-  Value gone = is_unsigned(l.dtype()) ? b.like(l, 0) : b.select(b.compare(Direction::lt, l, 0), b.like(l, -1), b.like(l, 0));
+  Value gone =
+      is_unsigned(l.dtype()) ? b.like(l, 0) : b.select(b.compare(Direction::lt, l, 0), b.like(l, -1), b.like(l, 0));
   Op op = is_unsigned(l.dtype()) ? Op::shift_right_logical : Op::shift_right_arithmetic;
   return b.select(out, gone, b.binary(op, l, r));
 }
@@ -72,8 +74,9 @@ Value shift_scalar_tensor(Build& b, Scalar x, Value y) {
 Value where(Build& b, Value condition, Value x, Value y) {
   if (!condition) return Value();
   if (condition.dtype() != Dtype::pred && condition.dtype() != Dtype::u8) {
-    return b.fail(Code::invalid_argument, std::string("where expected condition to be a boolean tensor, but got a tensor with dtype ") +
-                                              dtype_name(condition.dtype()));
+    return b.fail(Code::invalid_argument,
+                  std::string("where expected condition to be a boolean tensor, but got a tensor with dtype ") +
+                      dtype_name(condition.dtype()));
   }
   auto [l, r] = promoted(b, x, y);
   return b.select(truth(b, condition), l, r);
@@ -82,18 +85,20 @@ Value where(Build& b, Value condition, Value x, Value y) {
 Value masked_fill_tensor(Build& b, Value x, Value mask, Value value) {
   if (!x || !mask || !value) return Value();
   if (mask.dtype() != Dtype::pred) {
-    return b.fail(Code::invalid_argument, std::string("masked_fill only supports boolean masks, but got mask with dtype ") +
-                                              dtype_name(mask.dtype()));
+    return b.fail(
+        Code::invalid_argument,
+        std::string("masked_fill only supports boolean masks, but got mask with dtype ") + dtype_name(mask.dtype()));
   }
   if (value.rank() != 0) {
-    return b.fail(Code::invalid_argument, "masked_fill only supports a 0-dimensional value tensor, but got tensor with " +
-                                              std::to_string(value.rank()) + " dimension(s).");
+    return b.fail(Code::invalid_argument,
+                  "masked_fill only supports a 0-dimensional value tensor, but got tensor with " +
+                      std::to_string(value.rank()) + " dimension(s).");
   }
   bool narrows = (is_floating(value.dtype()) && !is_floating(x.dtype()) && !is_complex(x.dtype())) ||
                  (is_complex(value.dtype()) && !is_complex(x.dtype()));
   if (narrows) {
-    return b.fail(Code::invalid_argument, std::string("value cannot be converted to type ") + dtype_name(x.dtype()) +
-                                              " without overflow");
+    return b.fail(Code::invalid_argument,
+                  std::string("value cannot be converted to type ") + dtype_name(x.dtype()) + " without overflow");
   }
   return b.select(mask, b.convert(value, x.dtype()), x);
 }
@@ -105,7 +110,8 @@ Value masked_fill_scalar(Build& b, Value x, Value mask, Scalar value) {
 
 Value bounded(Build& b, const Value& x, const std::optional<Value>& low, const std::optional<Value>& high) {
   if (!x) return Value();
-  if (!low && !high) return b.fail(Code::invalid_argument, "torch.clamp: At least one of 'min' or 'max' must not be None");
+  if (!low && !high)
+    return b.fail(Code::invalid_argument, "torch.clamp: At least one of 'min' or 'max' must not be None");
   Values all{x};
   if (low) all.push_back(*low);
   if (high) all.push_back(*high);
@@ -122,7 +128,9 @@ Value bounded(Build& b, const Value& x, const std::optional<Value>& low, const s
 std::optional<Value> as_number(Build& b, const std::optional<Scalar>& n) {
   return n ? std::optional<Value>(number(b, *n)) : std::nullopt;
 }
-Value clamp_tensor(Build& b, Value x, std::optional<Value> low, std::optional<Value> high) { return bounded(b, x, low, high); }
+Value clamp_tensor(Build& b, Value x, std::optional<Value> low, std::optional<Value> high) {
+  return bounded(b, x, low, high);
+}
 Value clamp(Build& b, Value x, std::optional<Scalar> low, std::optional<Scalar> high) {
   return bounded(b, x, as_number(b, low), as_number(b, high));
 }

@@ -22,10 +22,12 @@ Dtype inferred(std::initializer_list<const Scalar*> numbers) {
 Value range(Build& b, const Scalar& start, const Scalar& end, const Scalar& step, std::optional<Dtype> dtype) {
   double from = start.real(), to = end.real(), by = step.real();
   if (!b.require(by != 0, "step must be nonzero")) return Value();
-  if (!b.require(std::isfinite(from) && std::isfinite(to), "unsupported range: " + std::to_string(from) + " -> " + std::to_string(to))) {
+  if (!b.require(std::isfinite(from) && std::isfinite(to),
+                 "unsupported range: " + std::to_string(from) + " -> " + std::to_string(to))) {
     return Value();
   }
-  if (!b.require((by > 0) == (to >= from) || to == from, "upper bound and lower bound inconsistent with step sign")) return Value();
+  if (!b.require((by > 0) == (to >= from) || to == from, "upper bound and lower bound inconsistent with step sign"))
+    return Value();
   bool whole = start.is_integer() && end.is_integer() && step.is_integer();
   int64_t size = whole ? (end.integer() - start.integer() + step.integer() - (by > 0 ? 1 : -1)) / step.integer()
                        : static_cast<int64_t>(std::ceil((to - from) / by));
@@ -46,38 +48,56 @@ Value arange(Build& b, Scalar end, std::optional<Dtype> dtype, Ignored, Ignored,
 Value arange_start(Build& b, Scalar start, Scalar end, std::optional<Dtype> dtype, Ignored, Ignored, Ignored) {
   return range(b, start, end, Scalar::of(int64_t{1}), dtype);
 }
-Value arange_step(Build& b, Scalar start, Scalar end, Scalar step, std::optional<Dtype> dtype, Ignored, Ignored, Ignored) {
+Value arange_step(Build& b, Scalar start, Scalar end, Scalar step, std::optional<Dtype> dtype, Ignored, Ignored,
+                  Ignored) {
   return range(b, start, end, step, dtype);
 }
 
+Dtype spaced_dtype(const Scalar& start, const Scalar& end, const std::optional<Dtype>& dtype) {
+  if (dtype) return *dtype;
+  return start.is_complex() || end.is_complex() ? complex_type(default_dtype()) : default_dtype();
+}
+
+// The type that the steps are counted in: an integer range too has fractions in between.
+Dtype spaced_in(Dtype dtype) {
+  return is_integral(dtype) || dtype == Dtype::pred ? Dtype::f64 : accumulate_type(dtype);
+}
+
 // Both ends exact: counted from the nearer one, as PyTorch does.
-Value spaced(Build& b, const Scalar& start, const Scalar& end, int64_t steps, Dtype dtype) {
+Value spaced(Build& b, const Scalar& start, const Scalar& end, int64_t steps, Dtype wide) {
   if (!b.require(steps >= 0, "number of steps must be non-negative")) return Value();
-  Dtype wide = is_integral(dtype) ? Dtype::f64 : accumulate_type(dtype);
-  if (steps == 1) return b.constant(dtype, start, {1});
   Dims dims{steps};
-  double step = (end.real() - start.real()) / static_cast<double>(steps - 1);
-  Value i = b.iota(wide, dims, 0);
-  Value low = b.add(b.constant(wide, start, dims), b.mul(i, step));
-  Value high = b.sub(b.constant(wide, end, dims), b.mul(b.sub(b.like(i, static_cast<double>(steps - 1)), i), step));
+  if (steps == 1) return b.constant(wide, start, dims);
+  std::complex<double> from(start.real(), start.imag()), to(end.real(), end.imag());
+  std::complex<double> step = (to - from) / static_cast<double>(steps - 1);
+  auto filled = [&](std::complex<double> z) {
+    return b.constant(wide, is_complex(wide) ? Scalar::of(z) : Scalar::of(z.real()), dims);
+  };
+  Value i = b.iota(real_type(wide), dims, 0);
+  Value left = b.sub(b.like(i, static_cast<double>(steps - 1)), i);
+  Value low = b.add(filled(from), b.mul(b.convert(i, wide), filled(step)));
+  Value high = b.sub(filled(to), b.mul(b.convert(left, wide), filled(step)));
   return b.select(b.compare(Direction::lt, i, static_cast<double>(steps / 2)), low, high);
 }
 
-Value linspace(Build& b, Scalar start, Scalar end, int64_t steps, std::optional<Dtype> dtype, Ignored, Ignored, Ignored) {
-  Dtype d = dtype.value_or(start.is_complex() || end.is_complex() ? complex_type(default_dtype()) : default_dtype());
-  if (is_complex(d)) return b.decline("complex linspace");
-  return b.convert(spaced(b, start, end, steps, d), d);
+Value linspace(Build& b, Scalar start, Scalar end, int64_t steps, std::optional<Dtype> dtype, Ignored, Ignored,
+               Ignored) {
+  Dtype d = spaced_dtype(start, end, dtype);
+  return b.convert(spaced(b, start, end, steps, spaced_in(d)), d);
 }
-Value logspace(Build& b, Scalar start, Scalar end, int64_t steps, double base, std::optional<Dtype> dtype, Ignored, Ignored, Ignored) {
-  Dtype d = dtype.value_or(default_dtype());
-  if (is_complex(d)) return b.decline("complex logspace");
-  Value powers = b.convert(spaced(b, start, end, steps, d), is_integral(d) ? Dtype::f64 : accumulate_type(d));
-  return b.convert(b.power(b.constant(powers ? powers.dtype() : Dtype::f32, base, {steps}), powers), d);
+
+Value logspace(Build& b, Scalar start, Scalar end, int64_t steps, double base, std::optional<Dtype> dtype, Ignored,
+               Ignored, Ignored) {
+  Dtype d = spaced_dtype(start, end, dtype), wide = spaced_in(d);
+  Value powers = spaced(b, start, end, steps, wide);
+  return b.convert(b.power(b.constant(wide, base, Dims{steps}), powers), d);
 }
 
 Value full(Build& b, Dims size, Scalar value, std::optional<Dtype> dtype, Ignored, Ignored, Ignored) {
   for (int64_t n : size) {
-    if (n < 0) return b.fail(Code::invalid_argument, "Trying to create tensor with negative dimension " + std::to_string(n) + ": [" + dims_text(size) + "]");
+    if (n < 0)
+      return b.fail(Code::invalid_argument, "Trying to create tensor with negative dimension " + std::to_string(n) +
+                                                ": [" + dims_text(size) + "]");
   }
   Dtype d = dtype.value_or(value.is_boolean() ? Dtype::pred : inferred({&value}));
   return b.convert(b.constant(d, value, size), d);
@@ -98,12 +118,15 @@ Value fill_tensor(Build& b, Value x, Value value) {
 Value zero(Build& b, Value x) { return x ? b.constant_int(x.dtype(), 0, x.dims()) : x; }
 
 Value eye_m(Build& b, int64_t n, int64_t m, std::optional<Dtype> dtype, Ignored, Ignored, Ignored) {
-  if (!b.require(n >= 0 && m >= 0, "n must be greater or equal to 0, got " + std::to_string(std::min(n, m)))) return Value();
+  if (!b.require(n >= 0 && m >= 0, "n must be greater or equal to 0, got " + std::to_string(std::min(n, m))))
+    return Value();
   Dims dims{n, m};
   Value diagonal = b.compare(Direction::eq, b.iota(Dtype::s32, dims, 0), b.iota(Dtype::s32, dims, 1));
   return b.convert(diagonal, dtype.value_or(default_dtype()));
 }
-Value eye(Build& b, int64_t n, std::optional<Dtype> dtype, Ignored, Ignored, Ignored) { return eye_m(b, n, n, dtype, {}, {}, {}); }
+Value eye(Build& b, int64_t n, std::optional<Dtype> dtype, Ignored, Ignored, Ignored) {
+  return eye_m(b, n, n, dtype, {}, {}, {});
+}
 
 template <bool lower>
 Value triangle(Build& b, Value x, int64_t diagonal) {

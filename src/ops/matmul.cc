@@ -1,5 +1,7 @@
 // Matrix products. Each stays one dot_general with its operands as given; rewrite/products.cc knows the target's form.
 
+#include <algorithm>
+
 #include "ops/op.h"
 #include "ops/promote.h"
 
@@ -17,15 +19,34 @@ bool same_dtype(Build& b, const Value& x, const Value& y) {
                                                dtype_name(x.dtype()) + " != " + dtype_name(y.dtype()));
 }
 
-Value product(Build& b, const Value& x, const Value& y, const DotDims& dims) {
-  // A bool or integer product adds up in the operands' own type, as in PyTorch.
+// A transposed operand is used as it lies: its dimension numbers change instead.
+Value untransposed(const Value& x, Dims& batch, Dims& contract) {
+  if (x->op != Op::transpose) return x;
+  const Dims& permutation = x->ints;
+  Dims free, moved_batch, moved_contract;
+  for (int64_t d : batch) moved_batch.push_back(permutation[d]);
+  for (int64_t d : contract) moved_contract.push_back(permutation[d]);
+  for (int i = 0; i < x.rank(); ++i) {
+    if (!batch.contains(i) && !contract.contains(i)) free.push_back(permutation[i]);
+  }
+  if (!std::is_sorted(free.begin(), free.end())) return x;  // the result's order would change
+  batch = moved_batch;
+  contract = moved_contract;
+  return x->inputs[0];
+}
+
+Value product(Build& b, const Value& x, const Value& y, DotDims dims) {
+  // An integer product adds up in the operands' own type, as in PyTorch.
   if (x.dtype() == Dtype::pred) return b.fail(Code::unimplemented, "not implemented for bool");
-  return b.dot_general(x, y, dims);
+  Value left = untransposed(x, dims.batch_a, dims.contract_a);
+  Value right = untransposed(y, dims.batch_b, dims.contract_b);
+  return b.dot_general(left, right, dims);
 }
 
 Value mm(Build& b, Value x, Value y) {
   if (!x || !y) return Value();
-  if (!b.require(x.rank() == 2, "self must be a matrix") || !b.require(y.rank() == 2, "mat2 must be a matrix")) return Value();
+  if (!b.require(x.rank() == 2, "self must be a matrix") || !b.require(y.rank() == 2, "mat2 must be a matrix"))
+    return Value();
   if (!b.require(x.size(1) == y.size(0),
                  "mat1 and mat2 shapes cannot be multiplied (" + by(x) + " and " + by(y) + ")")) {
     return Value();
@@ -36,13 +57,15 @@ Value mm(Build& b, Value x, Value y) {
 
 Value bmm(Build& b, Value x, Value y) {
   if (!x || !y) return Value();
-  if (!b.require(x.rank() == 3, "batch1 must be a 3D tensor") || !b.require(y.rank() == 3, "batch2 must be a 3D tensor")) return Value();
+  if (!b.require(x.rank() == 3, "batch1 must be a 3D tensor") ||
+      !b.require(y.rank() == 3, "batch2 must be a 3D tensor"))
+    return Value();
   bool fits = x.size(0) == y.size(0) && x.size(2) == y.size(1);
   if (!fits) {
-    return b.fail(Code::invalid_argument,
-                  "Expected size for first two dimensions of batch2 tensor to be: [" + std::to_string(x.size(0)) + ", " +
-                      std::to_string(x.size(2)) + "] but got: [" + std::to_string(y.size(0)) + ", " +
-                      std::to_string(y.size(1)) + "].");
+    return b.fail(Code::invalid_argument, "Expected size for first two dimensions of batch2 tensor to be: [" +
+                                              std::to_string(x.size(0)) + ", " + std::to_string(x.size(2)) +
+                                              "] but got: [" + std::to_string(y.size(0)) + ", " +
+                                              std::to_string(y.size(1)) + "].");
   }
   if (!same_dtype(b, x, y)) return Value();
   return product(b, x, y, {{0}, {0}, {2}, {1}});
@@ -57,8 +80,8 @@ Value times(Build& b, const Value& x, const Scalar& n) {
 Value combined(Build& b, const Value& self, const Value& product, const Scalar& beta, const Scalar& alpha) {
   if (!self || !product) return Value();
   if (self.dtype() != product.dtype()) {
-    return b.fail(Code::invalid_argument, std::string("self and mat2 must have the same dtype, but got ") + dtype_name(self.dtype()) +
-                                              " and " + dtype_name(product.dtype()));
+    return b.fail(Code::invalid_argument, std::string("self and mat2 must have the same dtype, but got ") +
+                                              dtype_name(self.dtype()) + " and " + dtype_name(product.dtype()));
   }
   Dtype d = product.dtype(), wide = accumulate_type(d);
   Value out = times(b, b.convert(product, wide), alpha);
@@ -110,8 +133,8 @@ Value dot(Build& b, Value x, Value y) {
     return Value();
   }
   if (!b.require(x.size(0) == y.size(0), "inconsistent tensor size, expected tensor [" + by(x) + "] and src [" + by(y) +
-                                             "] to have the same number of elements, but got " + by(x) + " and " + by(y) +
-                                             " elements respectively")) {
+                                             "] to have the same number of elements, but got " + by(x) + " and " +
+                                             by(y) + " elements respectively")) {
     return Value();
   }
   return product(b, x, y, {{}, {}, {0}, {0}});

@@ -1,6 +1,6 @@
 #pragma once
-// PyTorch's type promotion over Values. Tensors with dimensions outrank 0-d tensors, which outrank Python numbers; a lower
-// rank decides only when its category (bool < integer < floating < complex) is higher.
+// PyTorch's type promotion over Values. Tensors with dimensions outrank 0-d tensors, which outrank Python numbers; a
+// lower rank decides only when its category (bool < integer < floating < complex) is higher.
 
 #include <utility>
 

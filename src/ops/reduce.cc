@@ -40,9 +40,11 @@ Value mean_dims(Build& b, Value x, std::optional<Dims> dims, bool keep, std::opt
   if (!x) return Value();
   Dtype result = dtype.value_or(x.dtype());
   if (!is_floating(result) && !is_complex(result)) {
-    return b.fail(Code::invalid_argument,
-                  std::string("mean(): could not infer output dtype. Input dtype must be either a floating point or complex "
-                              "dtype. Got: ") + dtype_name(x.dtype()));
+    return b.fail(
+        Code::invalid_argument,
+        std::string("mean(): could not infer output dtype. Input dtype must be either a floating point or complex "
+                    "dtype. Got: ") +
+            dtype_name(x.dtype()));
   }
   Dims over = dims_of(b, x, dims);
   Value wide = b.convert(b.convert(x, result), accumulate_type(result));
@@ -63,7 +65,9 @@ Value product(Build& b, const Value& x, const Dims& dims, bool keep, std::option
   Value wide = b.convert(b.convert(x, result), accumulate_type(result));
   return b.convert(b.keep_dims(b.reduce(Combine::multiply, wide, dims), x.dims(), dims, keep), result);
 }
-Value prod_all(Build& b, Value x, std::optional<Dtype> dtype) { return x ? product(b, x, iota_dims(x.rank()), false, dtype) : x; }
+Value prod_all(Build& b, Value x, std::optional<Dtype> dtype) {
+  return x ? product(b, x, iota_dims(x.rank()), false, dtype) : x;
+}
 Value prod_dim(Build& b, Value x, int64_t dim, bool keep, std::optional<Dtype> dtype) {
   return x ? product(b, x, b.wrap_dims({dim}, x.rank()), keep, dtype) : x;
 }
@@ -94,7 +98,8 @@ Value truth_dims(Build& b, Value x, std::optional<Dims> dims, bool keep) {
 bool refuse_empty(Build& b, const Value& x, const Dims& dims, const char* name) {
   for (int64_t d : dims) {
     if (x.size(static_cast<int>(d)) == 0) {
-      b.fail(Code::index, std::string(name) + "(): Expected reduction dim " + std::to_string(d) + " to have non-zero size.");
+      b.fail(Code::index,
+             std::string(name) + "(): Expected reduction dim " + std::to_string(d) + " to have non-zero size.");
       return true;
     }
   }
@@ -118,8 +123,9 @@ Value extreme_all(Build& b, Value x) {
   if (!x) return Value();
   if (numel(x.dims()) == 0) {
     const char* name = kind == Combine::maximum ? "max" : "min";
-    return b.fail(Code::invalid_argument, std::string(name) + "(): Expected reduction dim to be specified for input.numel() == 0. "
-                                                              "Specify the reduction dim with the 'dim' argument.");
+    return b.fail(Code::invalid_argument, std::string(name) +
+                                              "(): Expected reduction dim to be specified for input.numel() == 0. "
+                                              "Specify the reduction dim with the 'dim' argument.");
   }
   return extreme_over<kind>(b, x, iota_dims(x.rank()), false, "max");
 }
@@ -153,8 +159,9 @@ Value arg_extreme(Build& b, Value x, std::optional<int64_t> dim, bool keep) {
   const char* name = kind == Combine::maximum ? "argmax" : "argmin";
   if (!dim) {
     if (numel(x.dims()) == 0) {
-      return b.fail(Code::index, std::string(name) + "(): Expected reduction dim to be specified for input.numel() == 0. Specify "
-                                                     "the reduction dim with the 'dim' argument.");
+      return b.fail(Code::index, std::string(name) +
+                                     "(): Expected reduction dim to be specified for input.numel() == 0. Specify "
+                                     "the reduction dim with the 'dim' argument.");
     }
     Value flat = b.flatten(x);
     Value index = index_of_extreme<kind>(b, flat, extreme_over<kind>(b, flat, {0}, false, name), 0);
@@ -188,8 +195,9 @@ Moments moments(Build& b, const Value& x, const Dims& dims, double correction, b
   double n = static_cast<double>(count(x, dims));
   Value mean = b.div(summed(b, wide, dims, true), n);
   Value centred = b.sub(wide, mean);
-  Value squares = is_complex(x.dtype()) ? b.add(b.mul(b.real(centred), b.real(centred)), b.mul(b.imag(centred), b.imag(centred)))
-                                        : b.mul(centred, centred);
+  Value squares = is_complex(x.dtype())
+                      ? b.add(b.mul(b.real(centred), b.real(centred)), b.mul(b.imag(centred), b.imag(centred)))
+                      : b.mul(centred, centred);
   Value variance = b.div(summed(b, squares, dims, keep), std::max(n - correction, 0.0));
   Dims kept = keep ? mean.dims() : variance.dims();
   return {b.convert(variance, real_type(x.dtype())), b.convert(b.reshape(mean, kept), x.dtype())};
@@ -197,7 +205,9 @@ Moments moments(Build& b, const Value& x, const Dims& dims, double correction, b
 
 double correction_of(const std::optional<Scalar>& correction) { return correction ? correction->real() : 1; }
 
-Value root(Build& b, const Value& x) { return in_accumulate(b, x, [&](const Value& w) { return b.sqrt(w); }); }
+Value root(Build& b, const Value& x) {
+  return in_accumulate(b, x, [&](const Value& w) { return b.sqrt(w); });
+}
 
 Value var(Build& b, Value x, std::optional<Dims> dims, std::optional<Scalar> correction, bool keep) {
   return x ? moments(b, x, dims_of(b, x, dims), correction_of(correction), keep).variance : x;
@@ -205,14 +215,17 @@ Value var(Build& b, Value x, std::optional<Dims> dims, std::optional<Scalar> cor
 Value std_deviation(Build& b, Value x, std::optional<Dims> dims, std::optional<Scalar> correction, bool keep) {
   if (!b.require_floating(x)) return Value();
   Value wide = b.convert(x, accumulate_type(x.dtype()));
-  return b.convert(b.sqrt(moments(b, wide, dims_of(b, x, dims), correction_of(correction), keep).variance), real_type(x.dtype()));
+  return b.convert(b.sqrt(moments(b, wide, dims_of(b, x, dims), correction_of(correction), keep).variance),
+                   real_type(x.dtype()));
 }
-std::tuple<Value, Value> var_mean(Build& b, Value x, std::optional<Dims> dims, std::optional<Scalar> correction, bool keep) {
+std::tuple<Value, Value> var_mean(Build& b, Value x, std::optional<Dims> dims, std::optional<Scalar> correction,
+                                  bool keep) {
   if (!x) return {};
   Moments m = moments(b, x, dims_of(b, x, dims), correction_of(correction), keep);
   return {m.variance, m.mean};
 }
-std::tuple<Value, Value> std_mean(Build& b, Value x, std::optional<Dims> dims, std::optional<Scalar> correction, bool keep) {
+std::tuple<Value, Value> std_mean(Build& b, Value x, std::optional<Dims> dims, std::optional<Scalar> correction,
+                                  bool keep) {
   if (!x) return {};
   Moments m = moments(b, x, dims_of(b, x, dims), correction_of(correction), keep);
   return {root(b, m.variance), m.mean};
@@ -233,8 +246,9 @@ Value p_norm(Build& b, const Value& magnitude, double p, const Dims& dims, bool 
 Value vector_norm(Build& b, Value x, Scalar order, std::optional<Dims> dims, bool keep, std::optional<Dtype> dtype) {
   if (!x) return Value();
   if (!is_floating(x.dtype()) && !is_complex(x.dtype())) {
-    return b.fail(Code::invalid_argument, std::string("linalg.vector_norm: Expected a floating point or complex tensor as input. Got ") +
-                                              dtype_name(x.dtype()));
+    return b.fail(Code::invalid_argument,
+                  std::string("linalg.vector_norm: Expected a floating point or complex tensor as input. Got ") +
+                      dtype_name(x.dtype()));
   }
   Dims over = dims_of(b, x, dims);
   if (!b.ok()) return Value();
@@ -256,7 +270,7 @@ Value logsumexp(Build& b, Value x, Dims dims, bool keep) {
   if (!x) return Value();
   Dims over = b.wrap_dims(dims, x.rank());
   return in_accumulate(b, to_floating(b, x), [&](const Value& w) {
-    Value top = b.reduce(Combine::maximum, w, over);
+    Value top = b.convert(b.reduce(Combine::maximum, b.real(w), over), w.dtype());
     Value shift = b.select(b.compare(Direction::eq, b.abs(top), INFINITY), b.like(top, 0), top);
     Value sum = b.sum(b.exponential(b.sub(w, b.spread(shift, w.dims(), over))), over);
     return b.keep_dims(b.add(b.log(sum), shift), w.dims(), over, keep);

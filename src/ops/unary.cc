@@ -35,9 +35,10 @@ Value sinc(Build& b, Value x) {
 
 Value neg(Build& b, Value x) {
   if (x && x.dtype() == Dtype::pred) {
-    return b.fail(Code::invalid_argument,
-                  "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
-                  "`~` or `logical_not()` operator instead.");
+    return b.fail(
+        Code::invalid_argument,
+        "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
+        "`~` or `logical_not()` operator instead.");
   }
   return b.negate(x);
 }
@@ -47,7 +48,8 @@ Value abs(Build& b, Value x) {
 }
 Value sign(Build& b, Value x) {
   if (!x) return Value();
-  if (is_complex(x.dtype())) return b.fail(Code::invalid_argument, "Unlike NumPy, torch.sign doesn't allow complex inputs");
+  if (is_complex(x.dtype()))
+    return b.fail(Code::invalid_argument, "Unlike NumPy, torch.sign doesn't allow complex inputs");
   if (x.dtype() == Dtype::pred || is_unsigned(x.dtype())) return b.convert(b.convert(x, Dtype::pred), x.dtype());
   if (!is_floating(x.dtype())) return b.sign(x);
   return b.select(b.is_nan(x), b.like(x, 0), b.sign(x));  // PyTorch's sign of NaN is 0
@@ -77,12 +79,14 @@ Value trunc(Build& b, Value x) {
   return b.select(b.compare(Direction::lt, x, 0), b.ceil(x), b.floor(x));
 }
 Value frac(Build& b, Value x) {
-  if (x && is_integral(x.dtype())) return b.fail(Code::unimplemented, std::string("not implemented for ") + dtype_name(x.dtype()));
+  if (x && is_integral(x.dtype()))
+    return b.fail(Code::unimplemented, std::string("not implemented for ") + dtype_name(x.dtype()));
   return b.sub(x, trunc(b, x));
 }
 
 Value isnan(Build& b, Value x) {
-  if (x && !is_floating(x.dtype()) && !is_complex(x.dtype())) return b.constant(Dtype::pred, Scalar::of(false), x.dims());
+  if (x && !is_floating(x.dtype()) && !is_complex(x.dtype()))
+    return b.constant(Dtype::pred, Scalar::of(false), x.dims());
   return b.is_nan(x);
 }
 Value equals_infinity(Build& b, const Value& x, double sign) {
@@ -97,7 +101,8 @@ Value isinf(Build& b, Value x) {
   return b.or_(isposinf(b, x), isneginf(b, x));
 }
 Value signbit(Build& b, Value x) {
-  if (!x || x.dtype() == Dtype::pred || is_unsigned(x.dtype())) return x ? b.constant(Dtype::pred, Scalar::of(false), x.dims()) : x;
+  if (!x || x.dtype() == Dtype::pred || is_unsigned(x.dtype()))
+    return x ? b.constant(Dtype::pred, Scalar::of(false), x.dims()) : x;
   if (is_integral(x.dtype())) return b.compare(Direction::lt, x, 0);
   Dtype bits = dtype_size(x.dtype()) == 2 ? Dtype::s16 : dtype_size(x.dtype()) == 4 ? Dtype::s32 : Dtype::s64;
   return b.compare(Direction::lt, b.bitcast(x, bits, x.dims()), 0);
@@ -106,8 +111,10 @@ Value signbit(Build& b, Value x) {
 Value nan_to_num(Build& b, Value x, std::optional<double> nan, std::optional<double> high, std::optional<double> low) {
   if (!x || !is_floating(x.dtype())) return x;
   constexpr double kHalfMax = 65504, kBrainMax = 3.3895313892515355e38, kFloatMax = 3.4028234663852886e38;
-  double top = x.dtype() == Dtype::f16 ? kHalfMax : x.dtype() == Dtype::bf16 ? kBrainMax
-               : x.dtype() == Dtype::f64 ? 1.7976931348623157e308 : kFloatMax;
+  double top = x.dtype() == Dtype::f16    ? kHalfMax
+               : x.dtype() == Dtype::bf16 ? kBrainMax
+               : x.dtype() == Dtype::f64  ? 1.7976931348623157e308
+                                          : kFloatMax;
   Value out = b.select(b.is_nan(x), b.like(x, nan.value_or(0)), x);
   out = b.select(isposinf(b, x), b.like(x, high.value_or(top)), out);
   return b.select(isneginf(b, x), b.like(x, low.value_or(-top)), out);
@@ -153,9 +160,8 @@ Value hypot(Build& b, Value x, Value y) {
   });
 }
 Value copysign(Build& b, Value x, Value y) {
-  return floating_pair(b, x, y, [&](const Value& l, const Value& r) {
-    return b.select(signbit(b, r), b.negate(b.abs(l)), b.abs(l));
-  });
+  return floating_pair(
+      b, x, y, [&](const Value& l, const Value& r) { return b.select(signbit(b, r), b.negate(b.abs(l)), b.abs(l)); });
 }
 Value copysign_scalar(Build& b, Value x, Scalar y) { return copysign(b, x, number(b, y)); }
 Value heaviside(Build& b, Value x, Value at_zero) {
@@ -172,6 +178,10 @@ Value xlogy(Build& b, Value x, Value y) {
 }
 Value logaddexp(Build& b, Value x, Value y) {
   return floating_pair(b, x, y, [&](const Value& l, const Value& r) {
+    if (is_complex(l.dtype())) {
+      Value shift = b.convert(b.maximum(b.real(l), b.real(r)), l.dtype());
+      return b.add(b.log(b.add(b.exponential(b.sub(l, shift)), b.exponential(b.sub(r, shift)))), shift);
+    }
     Value top = b.maximum(l, r);
     Value sum = b.add(top, b.log1p(b.exponential(b.negate(b.abs(b.sub(l, r))))));
     Value same_infinity = b.and_(b.compare(Direction::eq, l, r), b.compare(Direction::eq, b.abs(l), INFINITY));
