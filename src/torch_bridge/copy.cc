@@ -146,8 +146,11 @@ at::Tensor to_host(const at::Tensor& t) {
 at::Tensor to_device(const at::Tensor& host, int device) {
   std::lock_guard<std::recursive_mutex> lock(runner().mutex());
   Build b("aten::_to_copy", device, record_loc());
-  Value value = upload(b, host.contiguous(), device);
+  Value value = upload(b, host, device);
   check_build(b, "aten::_to_copy");
+  if (!host.is_contiguous() && host.is_non_overlapping_and_dense()) {
+    return make_permuted(std::move(value), memory_order(view_of(host)), device);
+  }
   return make_tensor(std::move(value), host.scalar_type(), device);
 }
 
