@@ -146,6 +146,7 @@ class Rewriter {
 
   void print() {
     Module module;
+    module.native_extremes = in_.target.platform != "cpu";  // the CPU plugins' own lose NaN
     for (Node* leaf : in_.region.leaves) add_parameter(module, leaf);
     if (words_) add_parameter(module, words_.get());
     for (int32_t r : program_.results) {

@@ -112,9 +112,23 @@ Value fitted(Build& b, const Value& value, const at::Tensor& target, const Bound
   return b.broadcast_to(b.convert(value, to_dtype(to)), sizes);
 }
 
+// The tensors that the op writes; those of a list one by one.
+std::vector<at::Tensor> written_tensors(const BoundOp& op, const c10::IValue* args) {
+  std::vector<at::Tensor> written;
+  for (int position : op.writes) {
+    if (args[position].isTensor()) {
+      written.push_back(args[position].toTensor());
+    } else {
+      for (at::Tensor& tensor : args[position].toTensorVector()) written.push_back(std::move(tensor));
+    }
+  }
+  return written;
+}
+
 void write_back(Build& b, const BoundOp& op, const Values& values, const c10::IValue* args) {
-  for (size_t k = 0; k < op.writes.size() && k < values.size(); ++k) {
-    at::Tensor target = args[op.writes[k]].toTensor();
+  std::vector<at::Tensor> targets = written_tensors(op, args);
+  for (size_t k = 0; k < targets.size() && k < values.size(); ++k) {
+    const at::Tensor& target = targets[k];
     if (op.form == Form::out) {
       at::IntArrayRef sizes(values[k].dims().data(), values[k].dims().size());
       if (target.sizes() != sizes) at::native::resize_output(target, sizes);
