@@ -1,7 +1,9 @@
 // The Python module torch_pjrt.bridge.<torch>._C: start-up, statistics, and the calls behind torch.tpu.
 
+#include <torch/csrc/DynamicTypes.h>
 #include <torch/csrc/jit/python/pybind_utils.h>
 #include <torch/csrc/utils/pybind.h>
+#include <torch/csrc/utils/tensor_memoryformats.h>
 
 #include "base/env.h"
 #include "torch_bridge/bindings.h"
@@ -92,6 +94,23 @@ py::object decomposition_of(const c10::OperatorHandle& op) {
   return it->second;
 }
 
+// Dtypes, layouts and memory formats lie on the stack as numbers.
+py::object to_python(const c10::IValue& value, const c10::Argument& argument) {
+  if (!value.isInt()) return torch::jit::toPyObject(value);
+  const c10::Type* type = argument.real_type().get();
+  if (const auto* optional = type->castRaw<c10::OptionalType>()) type = optional->getElementType().get();
+  PyObject* object = nullptr;
+  switch (type->kind()) {
+    case c10::TypeKind::ScalarTypeType:
+      object = reinterpret_cast<PyObject*>(torch::getTHPDtype(value.toScalarType()));
+      break;
+    case c10::TypeKind::LayoutType: object = reinterpret_cast<PyObject*>(torch::getTHPLayout(value.toLayout())); break;
+    case c10::TypeKind::MemoryFormatType: object = torch::utils::getTHPMemoryFormat(value.toMemoryFormat()); break;
+    default: return torch::jit::toPyObject(value);
+  }
+  return py::reinterpret_borrow<py::object>(object);
+}
+
 bool decompose(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   if (!g_find_decomposition) return false;
   py::gil_scoped_acquire locked;
@@ -102,9 +121,11 @@ bool decompose(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   py::list positional;
   py::dict keywords;
   for (size_t i = 0; i < count; ++i) {
-    py::object value = torch::jit::toPyObject((*stack)[stack->size() - count + i]);
-    if (schema.arguments()[i].kwarg_only()) keywords[py::str(schema.arguments()[i].name())] = value;
-    else positional.append(value);
+    py::object value = to_python((*stack)[stack->size() - count + i], schema.arguments()[i]);
+    if (schema.arguments()[i].kwarg_only())
+      keywords[py::str(schema.arguments()[i].name())] = value;
+    else
+      positional.append(value);
   }
   py::object result = function(*py::tuple(positional), **keywords);
   if (result.ptr() == Py_NotImplemented) return false;
@@ -114,7 +135,8 @@ bool decompose(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     stack->push_back(torch::jit::toIValue(result, returns[0].real_type()));
   } else if (returns.size() > 1) {
     py::sequence parts = py::cast<py::sequence>(result);
-    for (size_t i = 0; i < returns.size(); ++i) stack->push_back(torch::jit::toIValue(parts[i], returns[i].real_type()));
+    for (size_t i = 0; i < returns.size(); ++i)
+      stack->push_back(torch::jit::toIValue(parts[i], returns[i].real_type()));
   }
   return true;
 }
@@ -126,7 +148,8 @@ std::shared_ptr<Capture> record(std::vector<at::Tensor> inputs, const py::functi
 }
 
 void bind_start(py::module_& m) {
-  m.def("init", &init, py::arg("plugin_path"), "Loads the plugin and makes its client; RuntimeError says what is wrong.");
+  m.def("init", &init, py::arg("plugin_path"),
+        "Loads the plugin and makes its client; RuntimeError says what is wrong.");
   m.def("is_initialized", [] { return runner_or_null() != nullptr; });
   m.def("set_lazy_init", [](py::object start) {
     g_lazy_init = new py::object(std::move(start));
@@ -158,7 +181,8 @@ void bind_statistics(py::module_& m) {
     set_decompose(&decompose);
   });
   m.def("set_fallback_mode", [](const std::string& mode) {
-    if (mode != "warn" && mode != "error") throw py::value_error("expected \"warn\" or \"error\", got \"" + mode + "\"");
+    if (mode != "warn" && mode != "error")
+      throw py::value_error("expected \"warn\" or \"error\", got \"" + mode + "\"");
     set_fallback_mode(mode == "error" ? FallbackMode::error : FallbackMode::warn);
   });
   m.def("fallback_mode", [] { return fallback_mode() == FallbackMode::error ? "error" : "warn"; });
