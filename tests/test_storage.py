@@ -212,6 +212,15 @@ def test_equal():
         torch.equal(x, torch.arange(6.0))
 
 
+@pytest.mark.parametrize("size", [0, 2, 9])
+def test_nonzero_of_a_stated_size_needs_no_look(size):
+    host = torch.tensor([[3, 0, 1], [0, 3, 3]])
+    syncs = stats("host_syncs")
+    got = torch.nonzero_static(host.to("tpu"), size=size, fill_value=-7)
+    assert stats("host_syncs") == syncs
+    assert torch.equal(got.cpu(), torch.nonzero_static(host, size=size, fill_value=-7))
+
+
 def test_results_whose_size_depends_on_data():
     host = torch.tensor([[3, 0, 1], [0, 3, 3]])
     x = host.to("tpu")
