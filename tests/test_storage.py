@@ -264,6 +264,17 @@ def test_save_and_load_with_any_map_location(zip):
     assert torch.equal((torch.load(file, map_location="tpu") * 2).cpu(), x.cpu() * 2)
 
 
+def test_loaded_tensors_need_no_program_of_their_own():
+    x = torch.randn(31, 33)
+    file = io.BytesIO()
+    torch.save(x, file)
+    file.seek(0)
+    want = (x.to("tpu") * 2).cpu()
+    before = stats("compiles") + stats("disk_hits")
+    assert torch.equal((torch.load(file, map_location="tpu") * 2).cpu(), want)
+    assert stats("compiles") + stats("disk_hits") == before
+
+
 def test_pickle_and_deepcopy():
     x = torch.randn(3, 4, device="tpu", requires_grad=True)
     for y in (pickle.loads(pickle.dumps(x)), copy.deepcopy(x)):

@@ -61,11 +61,11 @@ Value reinterpret(Build& b, const Value& x, Dtype dtype) {
 
 // torch.load fills storages as bytes. The first tensor over one tells its dtype: the bytes go through the host once
 // more, so that no program has to reinterpret them.
-bool upload_again(StorageValue& s, Dtype dtype) {
+bool upload_again(StorageValue& s, Dtype dtype, const View& view) {
   if (s.rebased || s.value.dtype() != Dtype::u8 || s.value->op != Op::leaf || capturing()) return false;
   if (!device_buffer(*s.value.get())) return false;
   Dims dims = zero_dims(s, dtype);
-  Type type{dtype, dims};
+  Type type{dtype, full_cover(view, numel(dims)).value_or(dims)};
   if (type.bytes() != s.value.type().bytes()) return false;
   std::vector<uint8_t> bytes(type.bytes());
   value_or_throw(runner().download(s.value.get(), bytes.data(), bytes.size()));
@@ -74,10 +74,10 @@ bool upload_again(StorageValue& s, Dtype dtype) {
   return true;
 }
 
-// The storage's elements as `dtype`.
-Value base_of(StorageValue& s, Dtype dtype, Build& b) {
+// The storage's elements as `dtype`, for a look at `view`.
+Value base_of(StorageValue& s, Dtype dtype, const View& view, Build& b) {
   if (!s.value) return b.constant_int(dtype, 0, zero_dims(s, dtype));
-  if (s.value.dtype() == dtype || upload_again(s, dtype)) return s.value;
+  if (s.value.dtype() == dtype || upload_again(s, dtype, view)) return s.value;
   return reinterpret(b, s.value, dtype);
 }
 
@@ -110,7 +110,7 @@ Value read(const at::Tensor& t, StorageValue& s, Build& b) {
   if (s.value && s.value.dtype() == dtype && is_row_major(impl) && same(impl.sizes(), s.value.dims())) return s.value;
   View view = view_of(t);
   if (impl.numel() == 0) return b.constant_int(dtype, 0, view.sizes);
-  Value base = base_of(s, dtype, b);
+  Value base = base_of(s, dtype, view, b);
   if (s.value && s.value == base) {
     rebase(s, view, b);
     base = s.value;
@@ -173,7 +173,7 @@ void write_tensor(const at::Tensor& t, Value value, Build& b) {
     if (full_cover(view, elements))
       value = b.transpose(value, memory_order(view));
     else
-      value = write_view(b, base_of(s, dtype, b), view, value);
+      value = write_view(b, base_of(s, dtype, view, b), view, value);
   }
   if (b.ok()) set_value(s, std::move(value));
 }
