@@ -237,6 +237,10 @@ def test_results_whose_size_depends_on_data():
     ):
         got = function(x)
         assert got.device.type == "tpu" and torch.equal(got.cpu(), function(host))
+    with pytest.raises(RuntimeError, match="unsupported operation"):
+        torch.masked_select(x[0], x[0] > 1, out=x[0])
+    with pytest.raises(IndexError, match="shape of the mask"):
+        x[torch.ones(3, 3, dtype=torch.bool, device="tpu")]
     with pytest.raises(RuntimeError, match="same device"):
         torch.masked_select(x, torch.ones(2, 3, dtype=torch.bool))
 

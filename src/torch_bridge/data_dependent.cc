@@ -3,7 +3,7 @@
 
 #include "torch_bridge/data_dependent.h"
 
-#include <ATen/ExpandUtils.h>
+#include <ATen/MemoryOverlap.h>
 #include <ATen/ops/_unique2.h>
 #include <ATen/ops/masked_select.h>
 #include <ATen/ops/nonzero.h>
@@ -55,6 +55,9 @@ at::Tensor masked_select(const at::Tensor& self, const at::Tensor& mask) {
 }
 at::Tensor& masked_select_out(const at::Tensor& self, const at::Tensor& mask, at::Tensor& out) {
   check_same_device(self, mask);
+  at::assert_no_internal_overlap(out);
+  at::assert_no_overlap(out, self);
+  at::assert_no_overlap(out, mask);
   return put(out, at::masked_select(on_host(self), on_host(mask)));
 }
 
