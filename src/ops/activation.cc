@@ -239,6 +239,20 @@ Value hardshrink(Build& b, Value x, Scalar limit) {
   return b.select(inside, b.like(x, 0), x);
 }
 
+// Both keep the gradient where the function let x through.
+Value shrink_backward(Build& b, Value grad, Value x, Scalar limit) {
+  if (!grad || !x) return Value();
+  double l = limit.real();
+  Value inside = b.and_(b.compare(Direction::ge, x, -l), b.compare(Direction::le, x, l));
+  return b.select(inside, b.like(grad, 0), grad);
+}
+
+std::tuple<Value, Value> prelu_backward(Build& b, Value grad, Value x, Value weight) {
+  if (!grad || !x || !weight) return {};
+  Value above = b.compare(Direction::gt, x, 0);
+  return {b.select(above, grad, b.mul(weight, grad)), b.select(above, b.like(grad, 0), b.mul(x, grad))};
+}
+
 TP_OP("aten::relu", relu, Layout::pointwise);
 TP_OP("aten::silu", silu, Layout::pointwise);
 TP_OP("aten::silu_backward", silu_backward, Layout::pointwise);
@@ -269,6 +283,9 @@ TP_OP("aten::glu_backward", glu_backward);
 TP_OP("aten::_prelu_kernel", prelu, Layout::pointwise);
 TP_OP("aten::softshrink", softshrink, Layout::pointwise);
 TP_OP("aten::hardshrink", hardshrink, Layout::pointwise);
+TP_OP("aten::softshrink_backward", shrink_backward, Layout::pointwise);
+TP_OP("aten::hardshrink_backward", shrink_backward, Layout::pointwise);
+TP_OP("aten::_prelu_kernel_backward", prelu_backward, Layout::pointwise);
 
 }  // namespace
 }  // namespace tp

@@ -1,4 +1,4 @@
-// Joining, repeating, flipping and padding.
+// Joining, repeating and flipping.
 
 #include "ops/op.h"
 #include "ops/promote.h"
@@ -107,79 +107,11 @@ Value repeat(Build& b, Value x, Dims repeats) {
   return b.reshape(b.broadcast_in_dim(x, wide, mapping), sizes);
 }
 
-// --- padding: pairs from the last dimension inwards
-
-struct Pads {
-  Dims low, high;
-};
-Pads pads_of(const Value& x, const Dims& pad) {
-  Pads p{Dims(x.rank(), 0), Dims(x.rank(), 0)};
-  for (size_t i = 0; i < pad.size() / 2; ++i) {
-    p.low[x.rank() - 1 - i] = pad[2 * i];
-    p.high[x.rank() - 1 - i] = pad[2 * i + 1];
-  }
-  return p;
-}
-
-Value constant_pad(Build& b, Value x, Dims pad, Scalar value) {
-  if (!x) return Value();
-  bool fits = pad.size() % 2 == 0 && pad.size() / 2 <= static_cast<size_t>(x.rank());
-  if (!b.require(
-          fits, "Length of pad should be no more than twice the number of dimensions of the input. Pad length is " +
-                    std::to_string(pad.size()) + " while the input has " + std::to_string(x.rank()) + " dimensions.")) {
-    return Value();
-  }
-  Pads p = pads_of(x, pad);
-  return b.pad(x, b.constant(x.dtype(), value), p.low, p.high, Dims(x.rank(), 0));
-}
-
-// A mirror without the edge, or the edge repeated.
-template <bool reflect>
-Value edge_pad(Build& b, Value x, Dims pad) {
-  if (!x) return Value();
-  if (!b.require(pad.size() / 2 <= static_cast<size_t>(x.rank()), "padding has more dimensions than the input"))
-    return Value();
-  Pads p = pads_of(x, pad);
-  Value out = x;
-  for (int d = 0; d < x.rank(); ++d) {
-    int64_t n = x.size(d), low = p.low[d], high = p.high[d];
-    if (low == 0 && high == 0) continue;
-    if (reflect &&
-        !b.require(
-            low < n && high < n,
-            "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding (" +
-                std::to_string(low) + ", " + std::to_string(high) + ") at dimension " + std::to_string(d) +
-                " of input [" + dims_text(x.dims()) + "]")) {
-      return Value();
-    }
-    Values parts;
-    if (low < 0 || high < 0) return b.decline("a negative edge padding");
-    auto edge = [&](int64_t from, int64_t to, int64_t at, int64_t count) {
-      if (reflect) return b.reverse(b.slice_dim(out, d, from, to), {d});
-      Dims sizes = out.dims();
-      sizes[d] = count;
-      return b.broadcast_to(b.slice_dim(out, d, at, at + 1), sizes);
-    };
-    if (low) parts.push_back(edge(1, 1 + low, 0, low));
-    parts.push_back(out);
-    if (high) parts.push_back(edge(n - 1 - high, n - 1, n - 1, high));
-    out = b.concatenate(parts, d);
-  }
-  return out;
-}
-
 TP_OP("aten::cat", cat);
 TP_OP("aten::stack", stack);
 TP_OP("aten::flip", flip);
 TP_OP("aten::roll", roll);
 TP_OP("aten::repeat", repeat);
-TP_OP("aten::constant_pad_nd", constant_pad);
-TP_OP("aten::reflection_pad1d", edge_pad<true>);
-TP_OP("aten::reflection_pad2d", edge_pad<true>);
-TP_OP("aten::reflection_pad3d", edge_pad<true>);
-TP_OP("aten::replication_pad1d", edge_pad<false>);
-TP_OP("aten::replication_pad2d", edge_pad<false>);
-TP_OP("aten::replication_pad3d", edge_pad<false>);
 
 }  // namespace
 }  // namespace tp

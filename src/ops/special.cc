@@ -1,4 +1,4 @@
-// Functions from torch.special: Bessel, zeta, polygamma, and logarithms that stay exact near their poles.
+// Functions from torch.special: Bessel, polygamma, and logarithms that stay exact near their poles.
 
 #include <cmath>
 #include <numbers>
@@ -74,19 +74,22 @@ Value i1(Build& b, Value x) {
   });
 }
 
-Value polygamma(Build& b, int64_t n, Value x) {
-  if (!b.require(n >= 0, "polygamma(n, x) does not support negative n.")) return Value();
-  return in_accumulate(b, to_floating(b, x), [&](const Value& w) {
-    if (n == 0) return b.unary(Op::digamma, w);
-    return b.binary(Op::polygamma, b.like(w, static_cast<double>(n)), w);
-  });
+// CHLO's polygamma adds up a fixed number of terms, too few below zero: there the reflection rule of order 1 is used.
+Value trigamma(Build& b, const Value& x) {
+  Value below = b.compare(Direction::lt, x, 0.5);
+  Value at = b.select(below, b.sub(b.like(x, 1), x), x);
+  Value direct = b.binary(Op::polygamma, b.like(x, 1), at);
+  Value sine = b.sine(b.mul(x, std::numbers::pi));
+  Value reflected = b.sub(b.div(b.like(x, std::numbers::pi * std::numbers::pi), b.mul(sine, sine)), direct);
+  return b.select(below, reflected, direct);
 }
 
-Value zeta(Build& b, Value x, Value q) {
-  return floating_pair(b, x, q, [&](const Value& l, const Value& r) { return b.binary(Op::zeta, l, r); });
+Value polygamma(Build& b, int64_t n, Value x) {
+  if (!b.require(n >= 0, "polygamma(n, x) does not support negative n.")) return Value();
+  if (n > 1) return b.decline("higher orders are wrong below zero");
+  return in_accumulate(b, to_floating(b, x),
+                       [&](const Value& w) { return n == 0 ? b.unary(Op::digamma, w) : trigamma(b, w); });
 }
-Value zeta_other_scalar(Build& b, Value x, Scalar q) { return zeta(b, x, number(b, q)); }
-Value zeta_self_scalar(Build& b, Scalar x, Value q) { return zeta(b, number(b, x), q); }
 
 Value nextafter(Build& b, Value x, Value y) {
   auto [l, r] = promoted(b, x, y);
@@ -144,9 +147,6 @@ TP_OP("aten::special_i0e", i0e, Layout::pointwise);
 TP_OP("aten::special_i1", i1, Layout::pointwise);
 TP_OP("aten::special_i1e", i1e, Layout::pointwise);
 TP_OP("aten::polygamma", polygamma, Layout::pointwise);
-TP_OP("aten::special_zeta", zeta, Layout::pointwise);
-TP_OP("aten::special_zeta.other_scalar", zeta_other_scalar, Layout::pointwise);
-TP_OP("aten::special_zeta.self_scalar", zeta_self_scalar, Layout::pointwise);
 TP_OP("aten::nextafter", nextafter, Layout::pointwise);
 TP_OP("aten::special_xlog1py", xlog1py, Layout::pointwise);
 TP_OP("aten::special_xlog1py.other_scalar", xlog1py_other_scalar, Layout::pointwise);

@@ -179,8 +179,9 @@ Value xlogy(Build& b, Value x, Value y) {
 Value logaddexp(Build& b, Value x, Value y) {
   return floating_pair(b, x, y, [&](const Value& l, const Value& r) {
     if (is_complex(l.dtype())) {
-      Value shift = b.convert(b.maximum(b.real(l), b.real(r)), l.dtype());
-      return b.add(b.log(b.add(b.exponential(b.sub(l, shift)), b.exponential(b.sub(r, shift)))), shift);
+      Value first = b.compare(Direction::ge, b.real(l), b.real(r));
+      Value top = b.select(first, l, r), low = b.select(first, r, l);
+      return b.add(top, b.log1p(b.exponential(b.sub(low, top))));
     }
     Value top = b.maximum(l, r);
     Value sum = b.add(top, b.log1p(b.exponential(b.negate(b.abs(b.sub(l, r))))));
