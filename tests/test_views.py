@@ -244,5 +244,11 @@ def test_in_place_ops_on_views_reach_the_base():
 
 def test_writing_to_an_expanded_tensor_is_refused():
     x = torch.zeros(1, device="tpu").expand(4)
-    with pytest.raises(RuntimeError, match="single memory location"):
-        x.copy_(torch.ones(4))
+    for write in (
+        lambda: x.copy_(torch.ones(4)),
+        lambda: x.add_(1),
+        lambda: torch.add(torch.ones(4, device="tpu"), 1, out=x),
+    ):
+        with pytest.raises(RuntimeError, match="single memory location"):
+            write()
+    assert x.fill_(3).tolist() == [3.0] * 4  # the order of writes does not matter

@@ -1,5 +1,6 @@
 #include "torch_bridge/dispatch.h"
 
+#include <ATen/MemoryOverlap.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/native/CPUFallback.h>
 #include <ATen/native/Resize.h>
@@ -39,9 +40,10 @@ struct BoundOp {
   std::vector<int> writes;  // stack positions that the op writes
   size_t num_args, num_returns;
   std::vector<bool> returns_int;  // by return: a host number, which the lowering gives as a constant
-  int device_arg = -1;      // stack position of a factory's Device
+  bool may_overlap = false;       // takes a target whose elements share memory, as PyTorch's does
+  int device_arg = -1;            // stack position of a factory's Device
   int generator_arg = -1;
-  std::string name;         // "aten::add_.Tensor"; outlives the kernel, since nodes point to it
+  std::string name;  // "aten::add_.Tensor"; outlives the kernel, since nodes point to it
   Counters* counters;
 };
 
@@ -133,6 +135,7 @@ void write_back(Build& b, const BoundOp& op, const Values& values, const c10::IV
       at::IntArrayRef sizes(values[k].dims().data(), values[k].dims().size());
       if (target.sizes() != sizes) at::native::resize_output(target, sizes);
     }
+    if (!op.may_overlap) at::assert_no_internal_overlap(target);
     Value value = fitted(b, values[k], target, op);
     if (!b.ok()) return;
     write_tensor(target, value, b);
@@ -211,13 +214,13 @@ bool lower(const BoundOp& op, torch::jit::Stack* stack) {
 void call_on_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack, Counters* counters) {
   const std::string name = full_name(op.operator_name());
   ++counters->on_cpu;
-  TORCH_CHECK_NOT_IMPLEMENTED(fallback_mode() != FallbackMode::error, name,
-                              ": neither a lowering nor a decomposition takes these arguments (",
-                              args_text(stack->data() + stack->size() - op.schema().arguments().size(),
-                                        op.schema().arguments().size()),
-                              "), and falling back to the CPU is turned off");
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      fallback_mode() != FallbackMode::error, name, ": neither a lowering nor a decomposition takes these arguments (",
+      args_text(stack->data() + stack->size() - op.schema().arguments().size(), op.schema().arguments().size()),
+      "), and falling back to the CPU is turned off");
   if (!std::exchange(counters->warned, true)) {
-    TORCH_WARN(name, " runs on the CPU: tpu has no lowering for it. Each call copies its tensors to the host and back.");
+    TORCH_WARN(name,
+               " runs on the CPU: tpu has no lowering for it. Each call copies its tensors to the host and back.");
   }
   at::native::cpu_fallback(op, stack);
 }
@@ -256,6 +259,15 @@ int position_of(const c10::FunctionSchema& schema, const std::string& name) {
   return -1;
 }
 
+// In whatever order these write elements that share memory, the result is one.
+bool writes_one_value(const std::string& name) {
+  for (const char* known :
+       {"fill_", "zero_", "masked_fill_", "index_fill_", "index_put_", "_index_put_impl_", "tril_", "triu_"}) {
+    if (name == std::string("aten::") + known) return true;
+  }
+  return false;
+}
+
 // The kernel of `schema` over the lowering of `functional`; nullopt when their arguments don't fit.
 std::optional<BoundOp> bind(const c10::FunctionSchema& schema, const c10::FunctionSchema& functional,
                             const OpEntry* entry, Form form) {
@@ -270,6 +282,7 @@ std::optional<BoundOp> bind(const c10::FunctionSchema& schema, const c10::Functi
   }
   op.name = full_name(schema.operator_name());
   op.counters = counters_of(op.name);
+  op.may_overlap = writes_one_value(schema.operator_name().name);
   for (size_t i = 0; i < op.num_args; ++i) {
     if (writes_to(schema.arguments()[i])) op.writes.push_back(static_cast<int>(i));
   }
@@ -329,7 +342,8 @@ class Registration {
       auto functional = find(entry->name);
       TORCH_CHECK(functional, "no ATen op is called ", entry->name);
       check_signature(*entry, functional->schema());
-      bool writes = std::any_of(functional->schema().arguments().begin(), functional->schema().arguments().end(), writes_to);
+      bool writes =
+          std::any_of(functional->schema().arguments().begin(), functional->schema().arguments().end(), writes_to);
       if (writes) {
         add(*functional, *functional, entry, Form::in_place);
         continue;
@@ -364,14 +378,15 @@ class Registration {
     if (form != Form::functional && find_op(name) && find_op(name) != entry) return;  // it has its own lowering
     std::optional<BoundOp> bound = bind(op.schema(), functional.schema(), entry, form);
     if (!bound) return;
-    library_.impl(name.c_str() + 6, torch::CppFunction::makeFromBoxedFunctor(std::make_unique<BoxedOp>(std::move(*bound))));
+    library_.impl(name.c_str() + 6,
+                  torch::CppFunction::makeFromBoxedFunctor(std::make_unique<BoxedOp>(std::move(*bound))));
   }
 
   torch::Library library_;
   std::map<std::string, std::vector<c10::OperatorHandle>> overloads_;
 };
 
-std::map<std::string, int64_t> read(std::atomic<int64_t> Counters::*member) {
+std::map<std::string, int64_t> read(std::atomic<int64_t> Counters::* member) {
   std::map<std::string, int64_t> out;
   Table& t = table();
   std::lock_guard<std::mutex> lock(t.mutex);
