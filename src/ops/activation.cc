@@ -31,8 +31,11 @@ Value silu_backward(Build& b, Value grad, Value x) {
 }
 
 // Hendrycks and Gimpel 2016, arXiv:1606.08415: exact with erf, or by tanh.
+bool known(Build& b, std::string_view approximate) {
+  return b.require(approximate == "none" || approximate == "tanh", "approximate argument must be either none or tanh.");
+}
 Value gelu(Build& b, Value x, std::string_view approximate) {
-  if (!b.require_floating(x)) return Value();
+  if (!b.require_floating(x) || !known(b, approximate)) return Value();
   return in_accumulate(b, x, [&](const Value& w) {
     if (approximate != "tanh") {
       return b.mul(b.mul(w, 0.5), b.add(b.erf(b.mul(w, std::numbers::sqrt2 / 2)), 1));
@@ -44,7 +47,7 @@ Value gelu(Build& b, Value x, std::string_view approximate) {
 }
 
 Value gelu_backward(Build& b, Value grad, Value x, std::string_view approximate) {
-  if (!b.require_floating(x) || !grad) return Value();
+  if (!b.require_floating(x) || !grad || !known(b, approximate)) return Value();
   Dtype wide = accumulate_type(x.dtype());
   Value w = b.convert(x, wide), slope;
   if (approximate != "tanh") {
@@ -229,6 +232,9 @@ Value prelu(Build& b, Value x, Value weight) {
 Value softshrink(Build& b, Value x, Scalar limit) {
   if (!b.require_floating(x)) return Value();
   double l = limit.real();
+  if (!b.require(l >= 0, "lambda must be greater or equal to 0, but found to be " + std::to_string(l) + ".")) {
+    return Value();
+  }
   return b.select(b.compare(Direction::gt, x, l), b.sub(x, l),
                   b.select(b.compare(Direction::lt, x, -l), b.add(x, l), b.mul(x, 0)));
 }

@@ -6,11 +6,6 @@
 namespace tp {
 namespace {
 
-Value computed(Build& b, Op op, const Value& x, const Value& y) {
-  if (!x || !y) return Value();
-  return b.binary(op, x, y);
-}
-
 // y * alpha in the type the sum is computed in; alpha 1 costs nothing.
 Value scaled(Build& b, const Value& y, const Scalar& alpha) {
   if (!y) return Value();
@@ -34,14 +29,15 @@ bool is_one(const Scalar& alpha) { return !alpha.is_complex() && alpha.real() ==
 Value sum_of(Build& b, Value x, Value y, const Scalar& alpha, bool subtract) {
   if (!x || !y) return Value();
   Dtype d = result_type(x, y);
-  if (d == Dtype::pred) {
-    if (subtract) {
-      return b.fail(Code::invalid_argument,
-                    "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
-                    "`logical_xor()` operator instead.");
-    }
-    return b.or_(x, scaled(b, y, alpha));
+  if (subtract && (x.dtype() == Dtype::pred || y.dtype() == Dtype::pred)) {
+    const char* both = x.dtype() == y.dtype() ? "two bool tensors" : "a bool tensor";
+    const char* instead = x.dtype() == y.dtype() ? "Use the `^` or `logical_xor()` operator instead."
+                                                 : "If you are trying to invert a mask, use the `~` or "
+                                                   "`logical_not()` operator instead.";
+    return b.fail(Code::invalid_argument,
+                  std::string("Subtraction, the `-` operator, with ") + both + " is not supported. " + instead);
   }
+  if (d == Dtype::pred) return b.or_(x, scaled(b, y, alpha));
   // x + y rounds the same in f32 and in the half type itself; only a product in between needs the wide type.
   Dtype wide = is_one(alpha) ? compute_type(x, y, d) : accumulate_type(d);
   Value product = scaled(b, b.convert(y, wide), alpha);
@@ -160,6 +156,8 @@ Value remainder_scalar_tensor(Build& b, Scalar x, Value y) { return remainder_te
 Value fmod_tensor(Build& b, Value x, Value y) {
   if (divides_by_zero(b, y)) return Value();
   auto [l, r] = promoted(b, x, y);
+  if (!require_real(b, l)) return Value();
+  if (l.dtype() == Dtype::pred) return b.fail(Code::unimplemented, "not implemented for bool");
   return b.remainder(l, r);
 }
 Value fmod_scalar(Build& b, Value x, Scalar y) { return fmod_tensor(b, x, number(b, y)); }
@@ -167,14 +165,16 @@ Value fmod_scalar(Build& b, Value x, Scalar y) { return fmod_tensor(b, x, number
 template <Op op>
 Value extreme(Build& b, Value x, Value y) {
   auto [l, r] = promoted(b, x, y);
-  return computed(b, op, l, r);
+  if (l && is_complex(l.dtype()))
+    return b.fail(Code::invalid_argument, "maximum and minimum not implemented for complex tensors");
+  return b.binary(op, l, r);
 }
 
 // A NaN loses against a number.
 template <Op op>
 Value extreme_number(Build& b, Value x, Value y) {
   auto [l, r] = promoted(b, x, y);
-  Value best = computed(b, op, l, r);
+  Value best = extreme<op>(b, l, r);
   if (!best || !is_floating(best.dtype())) return best;
   return b.select(b.is_nan(l), r, b.select(b.is_nan(r), l, best));
 }

@@ -80,6 +80,10 @@ Value roll(Build& b, Value x, Dims shifts, Dims dims) {
   }
   Value out = x;
   for (size_t i = 0; i < dims.size() && b.ok(); ++i) {
+    if (!b.require(x.rank() > 0, Code::index,
+                   "Dimension specified as " + std::to_string(dims[i]) + " but tensor has no dimensions")) {
+      return Value();
+    }
     int64_t d = b.wrap_dim(dims[i], x.rank());
     if (b.ok()) out = rolled(b, out, d, shifts[i]);
   }

@@ -90,6 +90,13 @@ Value to_floating(Build& b, const Value& x) {
   return category(x.dtype()) < 2 ? b.convert(x, default_dtype()) : x;
 }
 
+bool require_real(Build& b, const Value& x) {
+  if (!x) return false;
+  if (!is_complex(x.dtype())) return true;
+  b.fail(Code::unimplemented, std::string("not implemented for ") + dtype_name(x.dtype()));
+  return false;
+}
+
 Value number(Build& b, const Scalar& n) {
   Dtype d = n.is_boolean() ? Dtype::pred : n.is_integer() ? Dtype::s64 : n.is_complex() ? Dtype::c128 : Dtype::f64;
   Value value = b.constant(d, n);

@@ -22,6 +22,8 @@ std::pair<Value, Value> promoted(Build& b, const Value& x, const Value& y);
 std::pair<Value, Value> promoted_floating(Build& b, const Value& x, const Value& y);
 // x with integers and bools in default_dtype.
 Value to_floating(Build& b, const Value& x);
+// False, and "not implemented for c64", unless x's numbers have an order.
+bool require_real(Build& b, const Value& x);
 // A Python number as a 0-d value that promotes like one.
 Value number(Build& b, const Scalar& n);
 

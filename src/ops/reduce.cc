@@ -112,12 +112,19 @@ Value extreme_over(Build& b, const Value& x, const Dims& dims, bool keep, const 
   if (!x || refuse_empty(b, x, dims, name)) return Value();
   return b.keep_dims(b.reduce(kind, x, dims), x.dims(), dims, keep);
 }
-Value amax(Build& b, Value x, Dims dims, bool keep) {
-  return x ? extreme_over<Combine::maximum>(b, x, b.wrap_dims(dims, x.rank()), keep, "amax") : x;
+template <Combine kind>
+Value extreme_dims(Build& b, Value x, Dims dims, bool keep) {
+  if (!x) return Value();
+  const char* name = kind == Combine::maximum ? "amax" : "amin";
+  if (dims.empty() && numel(x.dims()) == 0) {
+    return b.fail(Code::invalid_argument,
+                  std::string(name) +
+                      "(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+                      "reduction dim with the 'dim' argument.");
+  }
+  return extreme_over<kind>(b, x, b.wrap_dims(dims, x.rank()), keep, name);
 }
-Value amin(Build& b, Value x, Dims dims, bool keep) {
-  return x ? extreme_over<Combine::minimum>(b, x, b.wrap_dims(dims, x.rank()), keep, "amin") : x;
-}
+
 template <Combine kind>
 Value extreme_all(Build& b, Value x) {
   if (!x) return Value();
@@ -177,6 +184,11 @@ Value arg_extreme(Build& b, Value x, std::optional<int64_t> dim, bool keep) {
 
 std::tuple<Value, Value> aminmax(Build& b, Value x, std::optional<int64_t> dim, bool keep) {
   if (!x) return {};
+  if (!dim && numel(x.dims()) == 0) {
+    b.fail(Code::invalid_argument,
+           "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.");
+    return {};
+  }
   Dims dims = dim ? b.wrap_dims({*dim}, x.rank()) : iota_dims(x.rank());
   return {extreme_over<Combine::minimum>(b, x, dims, keep, "aminmax"),
           extreme_over<Combine::maximum>(b, x, dims, keep, "aminmax")};
@@ -299,8 +311,8 @@ TP_OP("aten::any.dims", truth_dims<Combine::or_>);
 TP_OP("aten::all", truth_all<Combine::and_>);
 TP_OP("aten::all.dim", truth_dim<Combine::and_>);
 TP_OP("aten::all.dims", truth_dims<Combine::and_>);
-TP_OP("aten::amax", amax);
-TP_OP("aten::amin", amin);
+TP_OP("aten::amax", extreme_dims<Combine::maximum>);
+TP_OP("aten::amin", extreme_dims<Combine::minimum>);
 TP_OP("aten::aminmax", aminmax);
 TP_OP("aten::max", extreme_all<Combine::maximum>);
 TP_OP("aten::min", extreme_all<Combine::minimum>);

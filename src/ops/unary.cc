@@ -140,10 +140,13 @@ Value polar(Build& b, Value magnitude, Value angle) {
 
 // --- two operands
 
+enum class Order { needed, free };  // complex numbers have none
+
 template <class F>
-Value floating_pair(Build& b, const Value& x, const Value& y, F compute) {
+Value floating_pair(Build& b, const Value& x, const Value& y, F compute, Order order = Order::needed) {
   auto [l, r] = promoted_floating(b, x, y);
   if (!l || !r) return Value();
+  if (order == Order::needed && !require_real(b, l)) return Value();
   Dtype wide = accumulate_type(l.dtype());
   return b.convert(compute(b.convert(l, wide), b.convert(r, wide)), l.dtype());
 }
@@ -151,6 +154,8 @@ Value atan2(Build& b, Value y, Value x) {
   return floating_pair(b, y, x, [&](const Value& l, const Value& r) { return b.binary(Op::atan2, l, r); });
 }
 Value hypot(Build& b, Value x, Value y) {
+  auto [left, right] = promoted(b, x, y);
+  if (!b.require_floating(left)) return Value();
   return floating_pair(b, x, y, [&](const Value& l, const Value& r) {
     Value big = b.maximum(b.abs(l), b.abs(r)), small = b.minimum(b.abs(l), b.abs(r));
     Value ratio = b.div(small, big);
@@ -166,6 +171,10 @@ Value copysign(Build& b, Value x, Value y) {
 Value copysign_scalar(Build& b, Value x, Scalar y) { return copysign(b, x, number(b, y)); }
 Value heaviside(Build& b, Value x, Value at_zero) {
   if (!x || !at_zero) return Value();
+  if (x.dtype() != at_zero.dtype() || is_complex(x.dtype())) {
+    return b.fail(Code::invalid_argument,
+                  "heaviside is not yet implemented for complex tensors or tensors of different dtypes.");
+  }
   Value step = b.select(b.compare(Direction::gt, x, 0), b.like(x, 1), b.like(x, 0));
   Value out = b.select(b.compare(Direction::eq, x, 0), at_zero, step);
   return is_floating(x.dtype()) ? b.select(b.is_nan(x), x, out) : out;
@@ -177,17 +186,20 @@ Value xlogy(Build& b, Value x, Value y) {
   });
 }
 Value logaddexp(Build& b, Value x, Value y) {
-  return floating_pair(b, x, y, [&](const Value& l, const Value& r) {
-    if (is_complex(l.dtype())) {
-      Value first = b.compare(Direction::ge, b.real(l), b.real(r));
-      Value top = b.select(first, l, r), low = b.select(first, r, l);
-      return b.add(top, b.log1p(b.exponential(b.sub(low, top))));
-    }
-    Value top = b.maximum(l, r);
-    Value sum = b.add(top, b.log1p(b.exponential(b.negate(b.abs(b.sub(l, r))))));
-    Value same_infinity = b.and_(b.compare(Direction::eq, l, r), b.compare(Direction::eq, b.abs(l), INFINITY));
-    return b.select(same_infinity, l, sum);
-  });
+  return floating_pair(
+      b, x, y,
+      [&](const Value& l, const Value& r) {
+        if (is_complex(l.dtype())) {
+          Value first = b.compare(Direction::ge, b.real(l), b.real(r));
+          Value top = b.select(first, l, r), low = b.select(first, r, l);
+          return b.add(top, b.log1p(b.exponential(b.sub(low, top))));
+        }
+        Value top = b.maximum(l, r);
+        Value sum = b.add(top, b.log1p(b.exponential(b.negate(b.abs(b.sub(l, r))))));
+        Value same_infinity = b.and_(b.compare(Direction::eq, l, r), b.compare(Direction::eq, b.abs(l), INFINITY));
+        return b.select(same_infinity, l, sum);
+      },
+      Order::free);
 }
 
 TP_OP("aten::exp", floating<Op::exponential>, Layout::pointwise);
