@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import sys
 import threading
-from types import ModuleType
 from typing import Any
 
 import torch
@@ -19,7 +18,6 @@ from torch.nn import Module
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from torch_pjrt import _C
-from torch_pjrt.integrations.hooks import when_imported
 
 
 class _Place(threading.local):
@@ -42,23 +40,30 @@ def install() -> None:
     _teach_dynamo()
     torch.autograd._engine_run_backward = _after_backward(torch.autograd._engine_run_backward)
     register_optimizer_step_post_hook(_after_step)
-    when_imported("torch.utils.checkpoint", _join_checkpoints)
 
 
 def _module_call(self: Module, *args: Any, **kwargs: Any) -> Any:
-    # Every submodule's call comes by: cheap checks first, and no frame more than torch's own call has.
-    if _place.inside or is_grad_enabled() or is_dynamo_compiling() or not _is_boundary(self):
+    # Every submodule's call comes by: one cheap check, and no frame more than torch's own call has.
+    if _place.inside or is_dynamo_compiling():
         if self._compiled_call_impl is None:
             return self._call_impl(*args, **kwargs)
         return _call_before(self, *args, **kwargs)
-    _place.inside = True
-    try:
+    return _outermost_call(self, args, kwargs)
+
+
+def _outermost_call(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    starts_work = not is_grad_enabled() and _is_boundary(module)
+    if starts_work:
         # What was pending before is a program of its own: shapes of masks and ids change more often than the model's.
         _C.run_pending()
-        result = _call_before(self, *args, **kwargs)
+    # With gradients too: parts that run without them, such as frozen ones and reentrant checkpoints, start nothing.
+    _place.inside = True
+    try:
+        result = _call_before(module, *args, **kwargs)
     finally:
         _place.inside = False
-    _C.run_pending()
+    if starts_work:
+        _C.run_pending()
     return result
 
 
@@ -107,18 +112,3 @@ def _after_backward(run: Any) -> Any:
 def _after_step(*_: object) -> None:
     if not is_dynamo_compiling() and not _len_torch_dispatch_stack():
         _C.run_pending()
-
-
-def _join_checkpoints(checkpoint: ModuleType) -> None:
-    # A reentrant checkpoint calls its modules without gradients, in the middle of a forward.
-    forward = checkpoint.CheckpointFunction.forward
-
-    @functools.wraps(forward)
-    def forward_inside(*args: Any, **kwargs: Any) -> Any:
-        before, _place.inside = _place.inside, True
-        try:
-            return forward(*args, **kwargs)
-        finally:
-            _place.inside = before
-
-    checkpoint.CheckpointFunction.forward = staticmethod(forward_inside)

@@ -163,7 +163,7 @@ def _environment(problems: list[Problem]) -> list[dict[str, str]]:
 
 def _as_text(report: dict[str, Any]) -> str:
     lines = ["versions"]
-    lines += [f"  {name:<18}{version}" for name, version in report["versions"].items()]
+    lines += [f"  {name:<19}{version}" for name, version in report["versions"].items()]
     lines.append("plugins")
     for plugin in report["plugins"]["found"]:
         mark = "*" if plugin["chosen"] else " "
@@ -175,7 +175,9 @@ def _as_text(report: dict[str, Any]) -> str:
     for device in report["devices"]:
         memory = f"{format_bytes(device['free_memory'])} of {format_bytes(device['total_memory'])} free"
         lines.append(f"  {device['device']:<6}{device['name']} ({device['platform']}), {memory}")
-        lines.append(f"        {device['platform_version'].splitlines()[0]}" if device["platform_version"] else "")
+        # The CPU's version text is "cpu".
+        if device["platform_version"] not in ("", device["platform"]):
+            lines.append(f"        {device['platform_version'].splitlines()[0]}")
     cache = report["cache"]
     lines.append("cache")
     state = "writable" if cache["writable"] else "not writable"
@@ -188,4 +190,4 @@ def _as_text(report: dict[str, Any]) -> str:
         lines.append(f"    hint: {problem['hint']}")
     if not report["problems"]:
         lines.append("  none")
-    return "\n".join(line for line in lines if line)
+    return "\n".join(lines)
