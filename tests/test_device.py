@@ -307,9 +307,18 @@ def test_addresses_are_used_again() -> None:
 def test_what_tpu_cannot_hold_is_refused() -> None:
     with pytest.raises(NotImplementedError, match="ComplexHalf"):
         torch.empty(2, dtype=torch.complex32, device="tpu")
-    with pytest.raises((NotImplementedError, RuntimeError)):
-        torch.sparse_coo_tensor([[0]], [1.0], (2,), device="tpu")
-    with pytest.raises((NotImplementedError, RuntimeError)):
-        torch.zeros(2, 2).to_sparse().to("tpu")
-    with pytest.raises((NotImplementedError, RuntimeError)):
+    for make in (
+        lambda: torch.sparse_coo_tensor([[0]], [1.0], (2,), device="tpu", check_invariants=True),
+        lambda: torch.zeros(2, 2).to_sparse().to("tpu"),
+        lambda: torch.zeros(2, 2, device="tpu").to_sparse(),
+        lambda: torch.sparse.mm(torch.eye(2).to_sparse(), torch.eye(2, device="tpu")),
+    ):
+        with pytest.raises(NotImplementedError, match="no sparse tensors"):
+            make()
+    with pytest.raises(NotImplementedError, match="no quantized tensors"):
+        torch.quantize_per_tensor(torch.zeros(2), 0.1, 0, torch.qint8).to("tpu")
+    with pytest.raises(NotImplementedError, match="mkldnn"):
         torch.zeros(2, 2).to_mkldnn().to("tpu")
+    with pytest.raises(NotImplementedError, match="no quantized tensors"):
+        torch.quantize_per_tensor(torch.zeros(2, device="tpu"), 0.1, 0, torch.qint8)
+    assert torch.tpu.fallback_stats() == {}
