@@ -125,6 +125,8 @@ class _Replay:
         # forward, since a graph is no module call at which pending work starts.
         self._run = gm.forward
         self._programs: dict[Any, list[_Program]] = {}
+        # Which inputs are tensors: always the same ones, and asking each costs more than a small graph.
+        self._tensors: list[int] | None = None
         self._why_not = _obstacle(gm)
         self._open = any(_is_open(node.meta) for node in gm.graph.nodes if node.op == "placeholder")
         if self._why_not is not None:
@@ -132,7 +134,9 @@ class _Replay:
 
     def __call__(self, *inputs: Any) -> Any:
         if self._why_not is None:
-            tensors = [value for value in inputs if isinstance(value, torch.Tensor)]
+            if self._tensors is None:
+                self._tensors = [n for n, value in enumerate(inputs) if isinstance(value, torch.Tensor)]
+            tensors = [inputs[number] for number in self._tensors]
             answer = self._call_program(inputs, tensors)
             if answer is not None:
                 return answer
@@ -202,4 +206,4 @@ def _is_open(meta: dict[str, Any]) -> bool:
     value = meta.get("example_value", meta.get("val"))
     if isinstance(value, torch.Tensor):
         return any(isinstance(size, torch.SymInt) for size in value.shape)
-    return not isinstance(value, torch.Tensor)
+    return True
