@@ -40,9 +40,9 @@ def main() -> None:
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, wish.dtype)).eval().to("tpu")
 
+    # The ids stay on the host: they grow with each token, and generate() moves what the model needs.
     chat = [{"role": "user", "content": wish.prompt}]
     inputs = tokenizer.apply_chat_template(chat, add_generation_prompt=True, return_tensors="pt", return_dict=True)
-    inputs = inputs.to("tpu")
     how = {"max_new_tokens": wish.tokens, "do_sample": False, "cache_implementation": "static"}
 
     print(f"\n> {wish.prompt}\n")
