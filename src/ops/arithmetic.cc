@@ -65,7 +65,7 @@ Value div_tensor(Build& b, Value x, Value y) {
   Dtype d = result_type(x, y);
   if (!is_floating(d) && !is_complex(d)) d = default_dtype();
   Dtype wide = compute_type(x, y, d);
-  return b.convert(b.div(b.convert(x, wide), b.convert(y, wide)), d);
+  return b.convert(divided(b, b.convert(x, wide), b.convert(y, wide)), d);
 }
 Value div_scalar(Build& b, Value x, Scalar y) { return div_tensor(b, x, number(b, y)); }
 

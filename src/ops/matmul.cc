@@ -35,15 +35,17 @@ Value untransposed(const Value& x, Dims& batch, Dims& contract) {
   return x->inputs[0];
 }
 
+// In the accumulate type: a sum with it is rounded once. CPU plugins are several times slower when a half product's
+// result is a half (measured on API 0.57, 0.89 and 0.115: up to 20 times from 2 rows on).
 Value product(Build& b, const Value& x, const Value& y, DotDims dims) {
   // An integer product adds up in the operands' own type, as in PyTorch.
   if (x.dtype() == Dtype::pred) return b.fail(Code::unimplemented, "not implemented for bool");
   Value left = untransposed(x, dims.batch_a, dims.contract_a);
   Value right = untransposed(y, dims.batch_b, dims.contract_b);
-  return b.dot_general(left, right, dims);
+  return b.dot_general(left, right, dims, accumulate_type(x.dtype()));
 }
 
-Value mm(Build& b, Value x, Value y) {
+Value wide_mm(Build& b, const Value& x, const Value& y) {
   if (!x || !y) return Value();
   if (!b.require(x.rank() == 2, "self must be a matrix") || !b.require(y.rank() == 2, "mat2 must be a matrix"))
     return Value();
@@ -55,7 +57,7 @@ Value mm(Build& b, Value x, Value y) {
   return product(b, x, y, {{}, {}, {1}, {0}});
 }
 
-Value bmm(Build& b, Value x, Value y) {
+Value wide_bmm(Build& b, const Value& x, const Value& y) {
   if (!x || !y) return Value();
   if (!b.require(x.rank() == 3, "batch1 must be a 3D tensor") ||
       !b.require(y.rank() == 3, "batch2 must be a 3D tensor"))
@@ -76,35 +78,41 @@ Value times(Build& b, const Value& x, const Scalar& n) {
   return b.mul(x, b.constant(x.dtype(), n));
 }
 
-// beta * self + alpha * product; the sum is rounded once. beta 0 drops self and any NaN in it.
-Value combined(Build& b, const Value& self, const Value& product, const Scalar& beta, const Scalar& alpha) {
+// beta * self + alpha * product of x. beta 0 drops self and any NaN in it.
+Value combined(Build& b, const Value& self, const Value& x, const Value& product, const Scalar& beta,
+               const Scalar& alpha) {
   if (!self || !product) return Value();
-  if (self.dtype() != product.dtype()) {
+  if (self.dtype() != x.dtype()) {
     return b.fail(Code::invalid_argument, std::string("self and mat2 must have the same dtype, but got ") +
-                                              dtype_name(self.dtype()) + " and " + dtype_name(product.dtype()));
+                                              dtype_name(self.dtype()) + " and " + dtype_name(x.dtype()));
   }
-  Dtype d = product.dtype(), wide = accumulate_type(d);
-  Value out = times(b, b.convert(product, wide), alpha);
+  Value out = times(b, product, alpha);
   bool dropped = !beta.is_complex() && beta.real() == 0;
   Value expanded = b.broadcast_to(self, product.dims());
-  if (!dropped) out = b.add(out, times(b, b.convert(expanded, wide), beta));
-  return b.convert(out, d);
+  if (!dropped) out = b.add(out, times(b, b.convert(expanded, product.dtype()), beta));
+  return b.convert(out, x.dtype());
 }
 
+Value mm(Build& b, Value x, Value y) {
+  Value wide = wide_mm(b, x, y);
+  return wide ? b.convert(wide, x.dtype()) : wide;
+}
+Value bmm(Build& b, Value x, Value y) {
+  Value wide = wide_bmm(b, x, y);
+  return wide ? b.convert(wide, x.dtype()) : wide;
+}
 Value addmm(Build& b, Value self, Value x, Value y, Scalar beta, Scalar alpha) {
-  return combined(b, self, mm(b, x, y), beta, alpha);
+  return combined(b, self, x, wide_mm(b, x, y), beta, alpha);
 }
 Value baddbmm(Build& b, Value self, Value x, Value y, Scalar beta, Scalar alpha) {
-  return combined(b, self, bmm(b, x, y), beta, alpha);
+  return combined(b, self, x, wide_bmm(b, x, y), beta, alpha);
 }
 Value addbmm(Build& b, Value self, Value x, Value y, Scalar beta, Scalar alpha) {
-  Value products = bmm(b, x, y);
-  if (!products) return Value();
-  Value wide = b.sum(b.convert(products, accumulate_type(products.dtype())), {0});
-  return combined(b, self, b.convert(wide, products.dtype()), beta, alpha);
+  Value products = wide_bmm(b, x, y);
+  return products ? combined(b, self, x, b.sum(products, {0}), beta, alpha) : products;
 }
 
-Value mv(Build& b, Value x, Value v) {
+Value wide_mv(Build& b, const Value& x, const Value& v) {
   if (!x || !v) return Value();
   bool vector = x.rank() == 2 && v.rank() == 1;
   if (!b.require(vector, "vector + matrix @ vector expected, got " + std::to_string(v.rank()) + ", " +
@@ -118,8 +126,12 @@ Value mv(Build& b, Value x, Value v) {
   if (!same_dtype(b, x, v)) return Value();
   return product(b, x, v, {{}, {}, {1}, {0}});
 }
+Value mv(Build& b, Value x, Value v) {
+  Value wide = wide_mv(b, x, v);
+  return wide ? b.convert(wide, x.dtype()) : wide;
+}
 Value addmv(Build& b, Value self, Value x, Value v, Scalar beta, Scalar alpha) {
-  return combined(b, self, mv(b, x, v), beta, alpha);
+  return combined(b, self, x, wide_mv(b, x, v), beta, alpha);
 }
 
 Value dot(Build& b, Value x, Value y) {
@@ -137,7 +149,7 @@ Value dot(Build& b, Value x, Value y) {
                                              by(y) + " elements respectively")) {
     return Value();
   }
-  return product(b, x, y, {{}, {}, {0}, {0}});
+  return b.convert(product(b, x, y, {{}, {}, {0}, {0}}), x.dtype());
 }
 Value vdot(Build& b, Value x, Value y) {
   if (x && is_complex(x.dtype())) return dot(b, b.complex(b.real(x), b.negate(b.imag(x))), y);
@@ -147,14 +159,23 @@ Value vdot(Build& b, Value x, Value y) {
 Value addr(Build& b, Value self, Value x, Value y, Scalar beta, Scalar alpha) {
   if (!self || !x || !y) return Value();
   if (!b.require(x.rank() == 1 && y.rank() == 1, "addr: Expected 1-D argument vec1 and vec2")) return Value();
-  Dtype d = result_type(Values{self, x, y});
-  Value outer = b.mul(b.reshape(b.convert(x, d), {x.size(0), 1}), b.reshape(b.convert(y, d), {1, y.size(0)}));
-  return combined(b, b.convert(self, d), outer, beta, alpha);
+  Dtype d = result_type(Values{self, x, y}), wide = accumulate_type(d);
+  Value outer = b.mul(b.reshape(b.convert(x, wide), {x.size(0), 1}), b.reshape(b.convert(y, wide), {1, y.size(0)}));
+  return b.convert(combined(b, b.convert(self, wide), outer, outer, beta, alpha), d);
+}
+
+Value addmm_activation(Build& b, Value self, Value x, Value y, Scalar beta, Scalar alpha, bool use_gelu) {
+  Value sum = addmm(b, self, x, y, beta, alpha);
+  if (!sum) return sum;
+  const char* name = use_gelu ? "aten::gelu" : "aten::relu";
+  Arg args[] = {sum, std::string_view("tanh")};
+  return find_op(name)->lower(b, args)[0];
 }
 
 TP_OP("aten::mm", mm);
 TP_OP("aten::bmm", bmm);
 TP_OP("aten::addmm", addmm);
+TP_OP("aten::_addmm_activation", addmm_activation);
 TP_OP("aten::baddbmm", baddbmm);
 TP_OP("aten::addbmm", addbmm);
 TP_OP("aten::mv", mv);

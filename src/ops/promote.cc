@@ -1,6 +1,7 @@
 #include "ops/promote.h"
 
 #include <atomic>
+#include <cmath>
 
 namespace tp {
 namespace {
@@ -88,6 +89,16 @@ std::pair<Value, Value> promoted_floating(Build& b, const Value& x, const Value&
 Value to_floating(Build& b, const Value& x) {
   if (!x) return Value();
   return category(x.dtype()) < 2 ? b.convert(x, default_dtype()) : x;
+}
+
+Value divided(Build& b, const Value& x, const Value& y) {
+  if (!x || !y) return Value();
+  bool one_number = y.rank() == 0 || y->op == Op::constant;
+  int exponent;
+  bool exact = y->op == Op::constant && std::abs(std::frexp(y->number.real(), &exponent)) == 0.5;
+  if (!one_number || exact || !is_floating(y.dtype()) || x.rank() == 0) return b.div(x, y);
+  // max(min(x, y), y) is y, or NaN where x is; XLA does not see it.
+  return b.div(x, b.maximum(b.minimum(x, y), y));
 }
 
 bool require_real(Build& b, const Value& x) {

@@ -24,6 +24,8 @@ std::pair<Value, Value> promoted_floating(Build& b, const Value& x, const Value&
 Value to_floating(Build& b, const Value& x);
 // False, and "not implemented for c64", unless x's numbers have an order.
 bool require_real(Build& b, const Value& x);
+// x / y, rounded once. XLA multiplies by the reciprocal of a divisor that is one number, which loses the last bit.
+Value divided(Build& b, const Value& x, const Value& y);
 // A Python number as a 0-d value that promotes like one.
 Value number(Build& b, const Scalar& n);
 

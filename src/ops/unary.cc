@@ -17,12 +17,17 @@ Value floating(Build& b, Value x) {
 Value exp2(Build& b, Value x) {
   return in_accumulate(b, to_floating(b, x), [&](const Value& w) { return b.power(b.like(w, 2), w); });
 }
-Value log2(Build& b, Value x) {
-  return in_accumulate(b, to_floating(b, x), [&](const Value& w) { return b.div(b.log(w), std::numbers::ln2); });
+// A logarithm of a power of the base is exact: division by a constant would round it.
+Value log_to_base(Build& b, const Value& x, double base) {
+  return in_accumulate(b, to_floating(b, x), [&](const Value& w) {
+    Value plain = b.div(b.log(w), std::log(base));
+    if (is_complex(w.dtype())) return plain;
+    Value whole = b.unary(Op::round_nearest_even, plain);
+    return b.select(b.compare(Direction::eq, b.power(b.like(w, base), whole), w), whole, plain);
+  });
 }
-Value log10(Build& b, Value x) {
-  return in_accumulate(b, to_floating(b, x), [&](const Value& w) { return b.div(b.log(w), std::numbers::ln10); });
-}
+Value log2(Build& b, Value x) { return log_to_base(b, x, 2); }
+Value log10(Build& b, Value x) { return log_to_base(b, x, 10); }
 Value reciprocal(Build& b, Value x) {
   return in_accumulate(b, to_floating(b, x), [&](const Value& w) { return b.div(b.like(w, 1), w); });
 }
@@ -68,9 +73,10 @@ Value round_decimals(Build& b, Value x, int64_t decimals) {
   if (!x || !b.require_floating(x)) return Value();
   return in_accumulate(b, x, [&](const Value& w) {
     double ten = std::pow(10.0, static_cast<double>(std::abs(decimals)));
-    Value up = decimals >= 0 ? b.mul(w, ten) : b.div(w, ten);
+    Value by = b.constant(w.dtype(), ten);
+    Value up = decimals >= 0 ? b.mul(w, ten) : divided(b, w, by);
     Value whole = b.unary(Op::round_nearest_even, up);
-    return decimals >= 0 ? b.div(whole, ten) : b.mul(whole, ten);
+    return decimals >= 0 ? divided(b, whole, by) : b.mul(whole, ten);
   });
 }
 Value trunc(Build& b, Value x) {
