@@ -48,7 +48,9 @@ def compare(folder: str, tokenizer, dtype: torch.dtype, tokens: int, rounds: int
     }
     times = interleaved(sides, rounds, warmup=2)
     base = times["cpu eager"].median
-    print(f"\nSmolLM2-135M {str(dtype).removeprefix('torch.')}, batch 1, {tokens} greedy tokens, ms a token min/med/max")
+    print(
+        f"\nSmolLM2-135M {str(dtype).removeprefix('torch.')}, batch 1, {tokens} greedy tokens, ms a token min/med/max"
+    )
     for name, timing in times.items():
         rate = tokens / timing.median
         ratio = base / timing.median

@@ -1,4 +1,4 @@
-"""Timing that peers share: interleaved rounds after a warm-up, then min, median and max of each side and their ratio."""
+"""Timing that peers share: interleaved rounds after a warm-up, then min, median, max of each side and their ratio."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
-from smollm2 import model_folder  # noqa: E402, F401
+from smollm2 import model_folder  # noqa: F401
 
 
 @dataclass

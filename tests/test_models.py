@@ -74,7 +74,9 @@ def test_generate_gives_the_cpus_tokens(how):
     mask = torch.ones_like(ids)
     mask[0, :3] = 0
     options = {"max_new_tokens": 8, "do_sample": False, "pad_token_id": 0, "eos_token_id": 2, **how}
-    expected = cpu.generate(ids, attention_mask=mask, **{k: v for k, v in options.items() if k != "cache_implementation"})
+    expected = cpu.generate(
+        ids, attention_mask=mask, **{k: v for k, v in options.items() if k != "cache_implementation"}
+    )
     got = tpu.generate(ids.to("tpu"), attention_mask=mask.to("tpu"), **options)
     assert torch.equal(got.cpu(), expected)
 
@@ -113,10 +115,15 @@ def test_unet_and_vae_equal_the_cpus():
 
     def unet():
         return diffusers.UNet2DConditionModel(
-            sample_size=16, block_out_channels=(16, 32), layers_per_block=1, cross_attention_dim=24,
-            attention_head_dim=4, norm_num_groups=8,
-            down_block_types=("CrossAttnDownBlock2D", "DownBlock2D"), up_block_types=("UpBlock2D", "CrossAttnUpBlock2D"),
-        )  # fmt: skip
+            sample_size=16,
+            block_out_channels=(16, 32),
+            layers_per_block=1,
+            cross_attention_dim=24,
+            attention_head_dim=4,
+            norm_num_groups=8,
+            down_block_types=("CrossAttnDownBlock2D", "DownBlock2D"),
+            up_block_types=("UpBlock2D", "CrossAttnUpBlock2D"),
+        )
 
     cpu, tpu = on_both(unet)
     sample, text, step = torch.randn(2, 4, 16, 16), torch.randn(2, 5, 24), torch.tensor([3, 900])
@@ -124,8 +131,15 @@ def test_unet_and_vae_equal_the_cpus():
     got = tpu(sample.to("tpu"), step.to("tpu"), text.to("tpu")).sample
     torch.testing.assert_close(got.cpu(), expected, rtol=1e-3, atol=1e-4)
 
-    cpu, tpu = on_both(lambda: diffusers.AutoencoderKL(block_out_channels=(16, 32), norm_num_groups=8,
-                       down_block_types=("DownEncoderBlock2D",) * 2, up_block_types=("UpDecoderBlock2D",) * 2))  # fmt: skip
+    def vae():
+        return diffusers.AutoencoderKL(
+            block_out_channels=(16, 32),
+            norm_num_groups=8,
+            down_block_types=("DownEncoderBlock2D",) * 2,
+            up_block_types=("UpDecoderBlock2D",) * 2,
+        )
+
+    cpu, tpu = on_both(vae)
     image = torch.randn(1, 3, 32, 32)
     expected = cpu.encode(image).latent_dist.mode()
     torch.testing.assert_close(tpu.encode(image.to("tpu")).latent_dist.mode().cpu(), expected, rtol=1e-3, atol=1e-4)
@@ -138,9 +152,17 @@ def test_diffusion_pipelines_give_the_cpus_image(scheduler):
     diffusers = pytest.importorskip("diffusers")
 
     def unet():
-        return diffusers.UNet2DModel(sample_size=8, in_channels=3, out_channels=3, layers_per_block=1, norm_num_groups=4,
-                                     block_out_channels=(8, 16), down_block_types=("DownBlock2D", "AttnDownBlock2D"),
-                                     up_block_types=("AttnUpBlock2D", "UpBlock2D"), attention_head_dim=4)  # fmt: skip
+        return diffusers.UNet2DModel(
+            sample_size=8,
+            in_channels=3,
+            out_channels=3,
+            layers_per_block=1,
+            norm_num_groups=4,
+            block_out_channels=(8, 16),
+            down_block_types=("DownBlock2D", "AttnDownBlock2D"),
+            up_block_types=("AttnUpBlock2D", "UpBlock2D"),
+            attention_head_dim=4,
+        )
 
     models = dict(zip(("cpu", "tpu"), on_both(unet), strict=True))
 

@@ -7,9 +7,25 @@
 namespace tp {
 
 enum class Dtype : uint8_t {
-  pred, s8, s16, s32, s64, u8, u16, u32, u64,
-  f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz,
-  f16, bf16, f32, f64, c64, c128,
+  pred,
+  s8,
+  s16,
+  s32,
+  s64,
+  u8,
+  u16,
+  u32,
+  u64,
+  f8e4m3fn,
+  f8e4m3fnuz,
+  f8e5m2,
+  f8e5m2fnuz,
+  f16,
+  bf16,
+  f32,
+  f64,
+  c64,
+  c128,
 };
 inline constexpr int kDtypeCount = 19;
 

@@ -95,9 +95,18 @@ int64_t parse_bytes(const std::string& text) {
     const char* name;
     double factor;
   };
-  constexpr Unit kUnits[] = {{"", 1},      {"B", 1},          {"K", 1024.0},        {"KiB", 1024.0},
-                             {"KB", 1e3},  {"M", 1048576.0},  {"MiB", 1048576.0},   {"MB", 1e6},
-                             {"G", 1073741824.0}, {"GiB", 1073741824.0}, {"GB", 1e9}, {"TiB", 1099511627776.0}};
+  constexpr Unit kUnits[] = {{"", 1},
+                             {"B", 1},
+                             {"K", 1024.0},
+                             {"KiB", 1024.0},
+                             {"KB", 1e3},
+                             {"M", 1048576.0},
+                             {"MiB", 1048576.0},
+                             {"MB", 1e6},
+                             {"G", 1073741824.0},
+                             {"GiB", 1073741824.0},
+                             {"GB", 1e9},
+                             {"TiB", 1099511627776.0}};
   for (const Unit& u : kUnits) {
     if (unit == u.name) return number * u.factor < 9e18 ? static_cast<int64_t>(number * u.factor) : -1;
   }

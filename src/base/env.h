@@ -8,15 +8,15 @@
 namespace tp {
 
 struct Env {
-  std::string plugin;        // TORCH_PJRT_PLUGIN: "cpu", "tpu", "cuda" or a path
-  std::string cache_dir;     // TORCH_PJRT_CACHE_DIR; "" when the disk cache is off
-  std::string cache_readonly;// TORCH_PJRT_CACHE_READONLY: colon-separated folders
-  std::string dump_dir;      // TORCH_PJRT_DUMP
-  int64_t memory_limit = 0;  // TORCH_PJRT_MEMORY_LIMIT in bytes ("2GiB" is read too); 0 is "no limit"
-  int cpu_devices = 1;       // TORCH_PJRT_CPU_DEVICES
-  bool sync = false;         // TORCH_PJRT_SYNC: every op runs at once
-  bool loc = false;          // TORCH_PJRT_LOC: late errors name the user's line
-  bool verbose = false;      // TORCH_PJRT_VERBOSE
+  std::string plugin;          // TORCH_PJRT_PLUGIN: "cpu", "tpu", "cuda" or a path
+  std::string cache_dir;       // TORCH_PJRT_CACHE_DIR; "" when the disk cache is off
+  std::string cache_readonly;  // TORCH_PJRT_CACHE_READONLY: colon-separated folders
+  std::string dump_dir;        // TORCH_PJRT_DUMP
+  int64_t memory_limit = 0;    // TORCH_PJRT_MEMORY_LIMIT in bytes ("2GiB" is read too); 0 is "no limit"
+  int cpu_devices = 1;         // TORCH_PJRT_CPU_DEVICES
+  bool sync = false;           // TORCH_PJRT_SYNC: every op runs at once
+  bool loc = false;            // TORCH_PJRT_LOC: late errors name the user's line
+  bool verbose = false;        // TORCH_PJRT_VERBOSE
 };
 
 struct EnvRow {

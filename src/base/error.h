@@ -86,9 +86,9 @@ Error make_error(Code code, std::string text);
 // Passes an error up, or gives the value: `TP_TRY(auto client, Client::create(plugin));`
 #define TP_TRY_JOIN2(a, b) a##b
 #define TP_TRY_JOIN(a, b) TP_TRY_JOIN2(a, b)
-#define TP_TRY_IMPL(temporary, declaration, ...)              \
-  auto temporary = (__VA_ARGS__);                             \
-  if (!temporary.ok()) return std::move(temporary.error());   \
+#define TP_TRY_IMPL(temporary, declaration, ...)            \
+  auto temporary = (__VA_ARGS__);                           \
+  if (!temporary.ok()) return std::move(temporary.error()); \
   declaration = std::move(temporary).value()
 #define TP_TRY(declaration, ...) TP_TRY_IMPL(TP_TRY_JOIN(tp_try_, __LINE__), declaration, __VA_ARGS__)
 

@@ -116,7 +116,8 @@ Result<Values> Runner::run_captured(CapturedProgram& captured, std::span<const V
     } else if (k < 0) {
       results.push_back(arguments[-1 - k]);
     } else {
-      if (!leaves[k]) leaves[k] = new_leaf(captured.types[i], adopt(std::move(outputs[k]), captured.types[i], device), device);
+      if (!leaves[k])
+        leaves[k] = new_leaf(captured.types[i], adopt(std::move(outputs[k]), captured.types[i], device), device);
       results.push_back(leaves[k]);
     }
   }

@@ -68,9 +68,8 @@ std::shared_ptr<LoadedProgram> ProgramTable::find(const StructureEntry& entry, c
 
 void ProgramTable::trim() {
   while (entries_.size() > kMaxStructures) {
-    auto oldest = std::min_element(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) {
-      return a.second.last_use < b.second.last_use;
-    });
+    auto oldest = std::min_element(entries_.begin(), entries_.end(),
+                                   [](const auto& a, const auto& b) { return a.second.last_use < b.second.last_use; });
     entries_.erase(oldest);
   }
 }

@@ -19,9 +19,9 @@ struct LoadedProgram {
 
 // What is known of one structure.
 struct StructureEntry {
-  std::vector<int64_t> numbers;    // as first seen; those not promoted are constants of every program
-  std::vector<uint8_t> promoted;   // by number slot
-  std::vector<uint8_t> results;    // by order: every result that was ever wanted
+  std::vector<int64_t> numbers;   // as first seen; those not promoted are constants of every program
+  std::vector<uint8_t> promoted;  // by number slot
+  std::vector<uint8_t> results;   // by order: every result that was ever wanted
   std::vector<std::shared_ptr<LoadedProgram>> programs;
   uint64_t last_use = 0;
 };

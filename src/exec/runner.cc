@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kMaxInFlight = 16;
 
 int64_t host_memory() {
-  struct sysinfo info {};
+  struct sysinfo info{};
   sysinfo(&info);
   return static_cast<int64_t>(info.totalram) * info.mem_unit;
 }
@@ -44,8 +44,10 @@ void keep_leaves(Region& region, const Node* node) {
     const Node* at = stack.back();
     stack.pop_back();
     for (const Value& input : at->inputs) {
-      if (input->op == Op::leaf) region.leaf_held[input->index] = 1;
-      else stack.push_back(input.get());
+      if (input->op == Op::leaf)
+        region.leaf_held[input->index] = 1;
+      else
+        stack.push_back(input.get());
     }
   }
 }
@@ -73,7 +75,8 @@ Result<std::unique_ptr<Runner>> Runner::create(const std::string& plugin_path) {
   for (const Device& device : runner->devices_) {
     auto account = std::make_shared<MemoryAccount>();
     Result<std::optional<MemoryStats>> stats = device.memory_stats();
-    int64_t total = stats.ok() && stats.value() && stats.value()->bytes_limit ? *stats.value()->bytes_limit : host_memory();
+    int64_t total =
+        stats.ok() && stats.value() && stats.value()->bytes_limit ? *stats.value()->bytes_limit : host_memory();
     if (env().memory_limit > 0) total = std::min(total, env().memory_limit);
     account->set_limit(total);
     runner->totals_.push_back(total);
@@ -201,7 +204,8 @@ Status Runner::raise_checks() {
   for (LaunchedChecks& checks : ready) {
     std::vector<uint8_t> flags(checks.errors.size());
     DeviceBuffer* held = device_buffer(*checks.flags.get());
-    if (!held || !held->buffer().copy_to_host_sync(flags.data(), flags.size()).ok()) continue;  // its run failed: told elsewhere
+    if (!held || !held->buffer().copy_to_host_sync(flags.data(), flags.size()).ok())
+      continue;  // its run failed: told elsewhere
     for (size_t i = 0; i < flags.size(); ++i) {
       if (flags[i]) return std::move(checks.errors[i]);
     }
@@ -311,7 +315,8 @@ Result<std::vector<Buffer>> Runner::launch(LoadedProgram& loaded, std::vector<PJ
   Device where = devices_[device];
   Buffer packed;
   if (!words.empty()) {
-    TP_TRY(packed, client_->buffer_from_host(words.data(), Dtype::s32, Dims{static_cast<int64_t>(words.size())}, where));
+    TP_TRY(packed,
+           client_->buffer_from_host(words.data(), Dtype::s32, Dims{static_cast<int64_t>(words.size())}, where));
     arguments.push_back(packed.get());
   }
   ExecuteOptions options;

@@ -29,13 +29,13 @@ struct CapturedProgram {
   std::vector<Type> types;       // by asked output
   // Random numbers: the captured words are replaced by the generator's own at each call.
   struct Random {
-    size_t packing;              // index in Program::packing
+    size_t packing;  // index in Program::packing
     bool is_offset;
     uint64_t delta;
   };
   std::vector<Random> random;
   std::vector<int32_t> words;
-  uint64_t random_blocks = 0;    // what one call takes from the generator
+  uint64_t random_blocks = 0;  // what one call takes from the generator
 };
 
 class Runner {
@@ -87,7 +87,8 @@ class Runner {
 
  private:
   Runner() = default;
-  Result<std::shared_ptr<LoadedProgram>> program_for(const Region& region, const std::vector<uint8_t>& wanted, int device);
+  Result<std::shared_ptr<LoadedProgram>> program_for(const Region& region, const std::vector<uint8_t>& wanted,
+                                                     int device);
   Result<std::shared_ptr<LoadedProgram>> load(Program program, const Region& region, int device);
   Result<std::vector<Buffer>> launch(LoadedProgram& loaded, std::vector<PJRT_Buffer*> arguments,
                                      std::span<const int32_t> words, std::span<const int64_t> withheld, int device);
@@ -112,7 +113,7 @@ class Runner {
     Value flag;
     Error error;
   };
-  std::vector<Check> pending_checks_;   // not launched yet
+  std::vector<Check> pending_checks_;  // not launched yet
   struct LaunchedChecks {
     Value flags;  // bool[n]
     std::vector<Error> errors;

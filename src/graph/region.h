@@ -14,9 +14,9 @@ namespace tp {
 // A host number inside a region: a constant's value, or a start of a slice or of an update. Programs are keyed with
 // the numbers left out; one that changes becomes a runtime scalar.
 struct NumberSlot {
-  int32_t node;    // index in Region::order
-  int32_t which;   // for a slice or an update: the dimension
-  int64_t bits;    // the integer, or the double's bits
+  int32_t node;   // index in Region::order
+  int32_t which;  // for a slice or an update: the dimension
+  int64_t bits;   // the integer, or the double's bits
 };
 
 struct Region {

@@ -234,8 +234,8 @@ Value put_slice(Build& b, const Value& whole, const Value& part, const Step& ste
     high.push_back(step.before[j] - (step.start[j] + (step.after[j] - 1) * step.stride[j] + 1));
   }
   Value spread = b.pad(part, b.constant_int(part.dtype(), 0), low, high, interior);
-  Value mask = b.pad(b.constant(Dtype::pred, Scalar::of(true), part.dims()),
-                     b.constant(Dtype::pred, Scalar::of(false)), low, high, interior);
+  Value mask = b.pad(b.constant(Dtype::pred, Scalar::of(true), part.dims()), b.constant(Dtype::pred, Scalar::of(false)),
+                     low, high, interior);
   return b.select(mask, spread, whole);
 }
 
@@ -317,7 +317,8 @@ Value write_view(Build& b, const Value& base, const View& view, const Value& upd
     d.index_vector_dim = 1;
     d.inserted_window_dims = {0};
     d.scatter_dims_to_operand_dims = {0};
-    Value flat = b.scatter(Combine::replace, b.flatten(base), b.reshape(flat_index(b, view), {n, 1}), b.flatten(update), d);
+    Value flat =
+        b.scatter(Combine::replace, b.flatten(base), b.reshape(flat_index(b, view), {n, 1}), b.flatten(update), d);
     return b.reshape(flat, base.dims());
   }
   // Down to the view, keeping each shape's value, then back up with the update.

@@ -3,11 +3,12 @@
 // the function's own signature, torch_bridge checks it against the ATen schema at import, and derives `silu_` and
 // `silu.out` from it.
 //
-// A lowering is `R name(Build&, arguments…)`. R is Value, Values (Tensor[]) or a tuple of Values. Arguments, by schema type:
+// A lowering is `R name(Build&, arguments…)`. R is Value, Values (Tensor[]) or a tuple of Values. Arguments, by schema
+// type:
 //   Tensor -> Value            Tensor? -> std::optional<Value>     Tensor[] -> Values    Tensor?[] -> OptionalValues
 //   Scalar -> Scalar           int, SymInt -> int64_t              float -> double       bool -> bool
-//   int[], SymInt[] -> Dims    float[] -> std::vector<double>      bool[] -> std::vector<bool>   str -> std::string_view
-//   ScalarType -> Dtype        Device, Layout, MemoryFormat, Generator, Dimname… -> Ignored
+//   int[], SymInt[] -> Dims    float[] -> std::vector<double>      bool[] -> std::vector<bool>   str ->
+//   std::string_view ScalarType -> Dtype        Device, Layout, MemoryFormat, Generator, Dimname… -> Ignored
 // and std::optional of each. A Tensor that is a 0-d CPU tensor arrives as a constant (wrapped_number when it was a
 // Python number). Random ops get their generator through Build::random_bits.
 
@@ -32,7 +33,19 @@ using Arg = std::variant<None, Value, Values, OptionalValues, Scalar, int64_t, d
                          std::vector<bool>, std::string_view, Dtype>;
 
 enum class ArgKind : uint8_t {
-  ignored, tensor, tensors, optional_tensors, scalar, integer, floating, boolean, integers, floats, booleans, string, dtype
+  ignored,
+  tensor,
+  tensors,
+  optional_tensors,
+  scalar,
+  integer,
+  floating,
+  boolean,
+  integers,
+  floats,
+  booleans,
+  string,
+  dtype
 };
 struct ArgSpec {
   ArgKind kind;
@@ -70,19 +83,32 @@ struct UnpackAs {
   static constexpr ArgSpec spec{K, false};
   static T get(const Arg& arg) { return *std::get_if<T>(&arg); }
 };
-template <> struct Unpack<Value> : UnpackAs<Value, ArgKind::tensor> {};
-template <> struct Unpack<Values> : UnpackAs<Values, ArgKind::tensors> {};
-template <> struct Unpack<OptionalValues> : UnpackAs<OptionalValues, ArgKind::optional_tensors> {};
-template <> struct Unpack<Scalar> : UnpackAs<Scalar, ArgKind::scalar> {};
-template <> struct Unpack<int64_t> : UnpackAs<int64_t, ArgKind::integer> {};
-template <> struct Unpack<double> : UnpackAs<double, ArgKind::floating> {};
-template <> struct Unpack<bool> : UnpackAs<bool, ArgKind::boolean> {};
-template <> struct Unpack<Dims> : UnpackAs<Dims, ArgKind::integers> {};
-template <> struct Unpack<std::vector<double>> : UnpackAs<std::vector<double>, ArgKind::floats> {};
-template <> struct Unpack<std::vector<bool>> : UnpackAs<std::vector<bool>, ArgKind::booleans> {};
-template <> struct Unpack<std::string_view> : UnpackAs<std::string_view, ArgKind::string> {};
-template <> struct Unpack<Dtype> : UnpackAs<Dtype, ArgKind::dtype> {};
-template <> struct Unpack<Ignored> {
+template <>
+struct Unpack<Value> : UnpackAs<Value, ArgKind::tensor> {};
+template <>
+struct Unpack<Values> : UnpackAs<Values, ArgKind::tensors> {};
+template <>
+struct Unpack<OptionalValues> : UnpackAs<OptionalValues, ArgKind::optional_tensors> {};
+template <>
+struct Unpack<Scalar> : UnpackAs<Scalar, ArgKind::scalar> {};
+template <>
+struct Unpack<int64_t> : UnpackAs<int64_t, ArgKind::integer> {};
+template <>
+struct Unpack<double> : UnpackAs<double, ArgKind::floating> {};
+template <>
+struct Unpack<bool> : UnpackAs<bool, ArgKind::boolean> {};
+template <>
+struct Unpack<Dims> : UnpackAs<Dims, ArgKind::integers> {};
+template <>
+struct Unpack<std::vector<double>> : UnpackAs<std::vector<double>, ArgKind::floats> {};
+template <>
+struct Unpack<std::vector<bool>> : UnpackAs<std::vector<bool>, ArgKind::booleans> {};
+template <>
+struct Unpack<std::string_view> : UnpackAs<std::string_view, ArgKind::string> {};
+template <>
+struct Unpack<Dtype> : UnpackAs<Dtype, ArgKind::dtype> {};
+template <>
+struct Unpack<Ignored> {
   static constexpr ArgSpec spec{ArgKind::ignored, false};
   static Ignored get(const Arg&) { return {}; }
 };

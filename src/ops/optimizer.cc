@@ -7,7 +7,7 @@ namespace {
 
 // What the parameters of one call share.
 struct Shared {
-  Value lr;                          // f32 scalar; it changes every step, so it travels from the first
+  Value lr;  // f32 scalar; it changes every step, so it travels from the first
   std::optional<Value> grad_scale, found_inf;
 };
 
@@ -55,8 +55,10 @@ AdamState adam_step(Build& b, const Shared& shared, const AdamOptions& o, const 
   Value lr = like_wide(b, shared.lr, p);
   Value g = b.convert(o.maximize ? b.negate(grad) : grad, p.dtype());
   if (o.weight_decay != 0) {
-    if (o.decoupled) p = b.sub(p, b.mul(p, b.mul(lr, o.weight_decay)));
-    else g = b.add(g, b.mul(p, o.weight_decay));
+    if (o.decoupled)
+      p = b.sub(p, b.mul(p, b.mul(lr, o.weight_decay)));
+    else
+      g = b.add(g, b.mul(p, o.weight_decay));
   }
   Value mean = b.convert(s.mean, p.dtype()), square = b.convert(s.square, p.dtype());
   mean = b.add(mean, b.mul(b.sub(g, mean), 1 - o.beta1));
@@ -87,7 +89,8 @@ Values adam_lists(Build& b, const Shared& shared, const AdamOptions& o, const Va
                   const Values& means, const Values& squares, const Values& tops, const Values& steps) {
   Values out_params, out_grads, out_means, out_squares, out_tops;
   for (size_t i = 0; i < params.size() && b.ok(); ++i) {
-    AdamState s = adam_step(b, shared, o, {params[i], grads[i], means[i], squares[i], o.amsgrad ? tops[i] : Value(), steps[i]});
+    AdamState s =
+        adam_step(b, shared, o, {params[i], grads[i], means[i], squares[i], o.amsgrad ? tops[i] : Value(), steps[i]});
     out_params.push_back(s.param);
     out_grads.push_back(s.grad);
     out_means.push_back(s.mean);
@@ -103,23 +106,24 @@ Values adam_lists(Build& b, const Shared& shared, const AdamOptions& o, const Va
 }
 
 template <bool decoupled>
-Values fused_adam(Build& b, Values params, Values grads, Values means, Values squares, Values tops, Values steps, double lr,
-                  double beta1, double beta2, double weight_decay, double eps, bool amsgrad, bool maximize,
+Values fused_adam(Build& b, Values params, Values grads, Values means, Values squares, Values tops, Values steps,
+                  double lr, double beta1, double beta2, double weight_decay, double eps, bool amsgrad, bool maximize,
                   std::optional<Value> grad_scale, std::optional<Value> found_inf) {
   Shared shared{travelling(b, lr), grad_scale, found_inf};
-  return adam_lists(b, shared, {beta1, beta2, weight_decay, eps, amsgrad, maximize, decoupled}, params, grads, means, squares,
-                    tops, steps);
+  return adam_lists(b, shared, {beta1, beta2, weight_decay, eps, amsgrad, maximize, decoupled}, params, grads, means,
+                    squares, tops, steps);
 }
 
 template <bool decoupled>
-Values fused_adam_tensor_lr(Build& b, Values params, Values grads, Values means, Values squares, Values tops, Values steps,
-                            Value lr, double beta1, double beta2, double weight_decay, double eps, bool amsgrad, bool maximize,
-                            std::optional<Value> grad_scale, std::optional<Value> found_inf) {
+Values fused_adam_tensor_lr(Build& b, Values params, Values grads, Values means, Values squares, Values tops,
+                            Values steps, Value lr, double beta1, double beta2, double weight_decay, double eps,
+                            bool amsgrad, bool maximize, std::optional<Value> grad_scale,
+                            std::optional<Value> found_inf) {
   Value rate = as_scalar(b, lr);
   if (rate && rate->op == Op::constant) rate = travelling(b, rate->number.real());
   Shared shared{rate, grad_scale, found_inf};
-  return adam_lists(b, shared, {beta1, beta2, weight_decay, eps, amsgrad, maximize, decoupled}, params, grads, means, squares,
-                    tops, steps);
+  return adam_lists(b, shared, {beta1, beta2, weight_decay, eps, amsgrad, maximize, decoupled}, params, grads, means,
+                    squares, tops, steps);
 }
 
 TP_OP("aten::_fused_adam_", fused_adam<false>);

@@ -14,16 +14,16 @@ namespace tp {
 struct PackedNumber {
   int32_t slot;  // index in Region::numbers
   int32_t word;
-  Dtype dtype;   // of the constant; s64 for starts
+  Dtype dtype;  // of the constant; s64 for starts
 };
 
 struct Program {
   std::string text;
-  int num_leaves = 0;                  // parameters 0 … num_leaves-1 are the region's leaves
-  int num_words = 0;                   // > 0: one more parameter, s32[num_words]
+  int num_leaves = 0;  // parameters 0 … num_leaves-1 are the region's leaves
+  int num_words = 0;   // > 0: one more parameter, s32[num_words]
   std::vector<PackedNumber> packing;
-  std::vector<int32_t> results;        // by output: index in Region::order
-  std::vector<int64_t> donated;        // parameters whose bytes become an output's
+  std::vector<int32_t> results;  // by output: index in Region::order
+  std::vector<int64_t> donated;  // parameters whose bytes become an output's
 };
 
 struct RewriteInput {

@@ -190,7 +190,9 @@ class Rewriter {
   }
 
   struct SlotHash {
-    size_t operator()(const std::pair<int32_t, int32_t>& p) const { return static_cast<size_t>(p.first) * 67 + p.second; }
+    size_t operator()(const std::pair<int32_t, int32_t>& p) const {
+      return static_cast<size_t>(p.first) * 67 + p.second;
+    }
   };
 
   const RewriteInput& in_;

@@ -191,7 +191,8 @@ Value Build::imag(const Value& x) {
 Value Build::complex(const Value& re, const Value& im) {
   if (!ok() || !re || !im) return Value();
   Dims dims = broadcast_dims(re.dims(), im.dims());
-  return make(Op::complex, Type{complex_type(re.dtype()), dims}, Inputs(broadcast_to(re, dims), broadcast_to(im, dims)));
+  return make(Op::complex, Type{complex_type(re.dtype()), dims},
+              Inputs(broadcast_to(re, dims), broadcast_to(im, dims)));
 }
 
 Value Build::binary(Op op, const Value& a, const Value& b) {
@@ -234,10 +235,14 @@ Value Build::convert(const Value& x, Dtype dtype) {
   if (x->op == Op::constant && !x->runtime_number) {
     Scalar n = x->number;
     bool to_int = is_integral(dtype), from_int = n.is_integer() || n.is_boolean();
-    if (dtype == Dtype::pred) n = Scalar::of(n.truth());
-    else if (to_int && !from_int && std::abs(n.real()) < 9e18) n = Scalar::of(n.integer());
-    else if (to_int && !from_int) return make(Op::convert, Type{dtype, x.dims()}, x);
-    else if (!to_int && !is_complex(dtype) && n.is_complex()) n = Scalar::of(n.real());
+    if (dtype == Dtype::pred)
+      n = Scalar::of(n.truth());
+    else if (to_int && !from_int && std::abs(n.real()) < 9e18)
+      n = Scalar::of(n.integer());
+    else if (to_int && !from_int)
+      return make(Op::convert, Type{dtype, x.dims()}, x);
+    else if (!to_int && !is_complex(dtype) && n.is_complex())
+      n = Scalar::of(n.real());
     // A constant keeps the rounding of the dtypes it went through: bf16(0.1) stays bf16's 0.1 in f32.
     bool exact = from_int || dtype_size(dtype) <= dtype_size(x.dtype()) || x.dtype() == Dtype::f64 || x->wrapped_number;
     if (exact) return constant(dtype, n, x.dims());

@@ -36,7 +36,8 @@ class Build {
   bool require_floating(const Value& x);
   // Hands the call to PyTorch's decomposition, then to the CPU.
   Value decline(std::string_view reason);
-  // A dimension number from -rank to rank-1, wrapped; IndexError in PyTorch's words otherwise. A scalar counts as rank 1.
+  // A dimension number from -rank to rank-1, wrapped; IndexError in PyTorch's words otherwise. A scalar counts as
+  // rank 1.
   int64_t wrap_dim(int64_t dim, int64_t rank);
   // The same for a list; an empty list means every dimension. Repeated ones are an error. Sorted.
   Dims wrap_dims(const Dims& dims, int64_t rank);
@@ -44,8 +45,8 @@ class Build {
   // --- leaves
   // One number splat over `dims`; a scalar when dims are empty.
   Value constant(Dtype dtype, Scalar number, const Dims& dims = {});
-  Value constant(Dtype dtype, double number, const Dims& dims = {}) { return constant(dtype, Scalar::of(number), dims); }
-  Value constant_int(Dtype dtype, int64_t number, const Dims& dims = {}) { return constant(dtype, Scalar::of(number), dims); }
+  Value constant(Dtype dtype, double n, const Dims& dims = {}) { return constant(dtype, Scalar::of(n), dims); }
+  Value constant_int(Dtype dtype, int64_t n, const Dims& dims = {}) { return constant(dtype, Scalar::of(n), dims); }
   // A constant with x's dtype and sizes.
   Value like(const Value& x, double number) { return x ? constant(x.dtype(), Scalar::of(number), x.dims()) : Value(); }
   Value lowest(Dtype dtype, const Dims& dims = {});   // -inf, or the smallest integer
@@ -84,7 +85,7 @@ class Build {
   Value add(const Value& a, const Value& b) { return binary(Op::add, a, b); }
   Value sub(const Value& a, const Value& b) { return binary(Op::subtract, a, b); }
   Value mul(const Value& a, const Value& b) { return binary(Op::multiply, a, b); }
-  Value div(const Value& a, const Value& b) { return binary(Op::divide, a, b); }  // integers truncate
+  Value div(const Value& a, const Value& b) { return binary(Op::divide, a, b); }       // integers truncate
   Value maximum(const Value& a, const Value& b) { return binary(Op::maximum, a, b); }  // NaN wins, as in PyTorch
   Value minimum(const Value& a, const Value& b) { return binary(Op::minimum, a, b); }
   Value power(const Value& a, const Value& b) { return binary(Op::power, a, b); }
@@ -148,7 +149,8 @@ class Build {
   // --- indexing
   Value gather(const Value& x, const Value& indices, const GatherDims& dims, const Dims& slice_sizes);
   Value scatter(Combine kind, const Value& x, const Value& indices, const Value& updates, const ScatterDims& dims);
-  // x's rows along `dim` by an index of any rank, whose dimensions replace `dim`. Indices must be in range (see check_index).
+  // x's rows along `dim` by an index of any rank, whose dimensions replace `dim`. Indices must be in range (see
+  // check_index).
   Value take(const Value& x, const Value& index, int64_t dim);
   // The same element-wise: result[i…] = x[i… with i_dim = index[i…]] (torch.gather's meaning, equal ranks).
   Value take_along(const Value& x, const Value& index, int64_t dim);

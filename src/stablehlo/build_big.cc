@@ -87,7 +87,8 @@ Value Build::gather(const Value& x, const Value& indices, const GatherDims& d, c
     if (i != d.index_vector_dim) batch.push_back(indices.size(i));
   }
   Dims window;
-  for (int64_t i : other_dims(x.rank(), d.collapsed_slice_dims, d.operand_batching_dims)) window.push_back(slice_sizes[i]);
+  for (int64_t i : other_dims(x.rank(), d.collapsed_slice_dims, d.operand_batching_dims))
+    window.push_back(slice_sizes[i]);
   size_t rank = batch.size() + window.size(), next_batch = 0, next_window = 0;
   Dims dims;
   for (size_t i = 0; i < rank; ++i) {
@@ -167,8 +168,8 @@ Value Build::check_index(const Value& index, int64_t low, int64_t high, std::str
                   compare(Direction::ge, wide, constant_int(Dtype::s64, high, wide.dims())));
   checks_.push_back({reduce(Combine::or_, bad, iota_dims(bad.rank())), std::string(what)});
   int64_t top = std::max(high - 1, low);
-  Value inside = minimum(maximum(wide, constant_int(Dtype::s64, low, wide.dims())),
-                         constant_int(Dtype::s64, top, wide.dims()));
+  Value inside =
+      minimum(maximum(wide, constant_int(Dtype::s64, low, wide.dims())), constant_int(Dtype::s64, top, wide.dims()));
   return convert(inside, index.dtype());
 }
 

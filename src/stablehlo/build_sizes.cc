@@ -45,8 +45,8 @@ Value Build::reshape(const Value& x, const Dims& dims) {
   if (!ok() || !x) return Value();
   if (x.dims() == dims) return x;
   if (numel(dims) != numel(x.dims())) {
-    return fail(Code::invalid_argument, "shape [" + dims_text(dims) + "] is invalid for input of size " +
-                                            std::to_string(numel(x.dims())));
+    return fail(Code::invalid_argument,
+                "shape [" + dims_text(dims) + "] is invalid for input of size " + std::to_string(numel(x.dims())));
   }
   if (x->op == Op::constant) return constant(x.dtype(), x->number, dims);
   if (x->op == Op::reshape) return reshape(x->inputs[0], dims);
@@ -93,8 +93,9 @@ Dims Build::broadcast_dims(const Dims& a, const Dims& b) {
     int64_t x = i + a.size() < rank ? 1 : a[i + a.size() - rank];
     int64_t y = i + b.size() < rank ? 1 : b[i + b.size() - rank];
     if (x != y && x != 1 && y != 1) {
-      fail(Code::invalid_argument, "The size of tensor a (" + std::to_string(x) + ") must match the size of tensor b (" +
-                                       std::to_string(y) + ") at non-singleton dimension " + std::to_string(i));
+      fail(Code::invalid_argument, "The size of tensor a (" + std::to_string(x) +
+                                       ") must match the size of tensor b (" + std::to_string(y) +
+                                       ") at non-singleton dimension " + std::to_string(i));
       return out;
     }
     out[i] = x == 1 ? y : x;
@@ -117,8 +118,8 @@ Value Build::broadcast_to(const Value& x, const Dims& dims) {
     }
   }
   if (!fits) {
-    return fail(Code::invalid_argument, "sizes [" + dims_text(x.dims()) + "] cannot be expanded to [" +
-                                            dims_text(dims) + "]");
+    return fail(Code::invalid_argument,
+                "sizes [" + dims_text(x.dims()) + "] cannot be expanded to [" + dims_text(dims) + "]");
   }
   return broadcast_in_dim(reshape(x, kept), dims, mapping);
 }
@@ -197,8 +198,8 @@ Value Build::dynamic_slice(const Value& x, const Values& start, const Dims& size
 Value Build::update_slice(const Value& x, const Value& update, const Dims& start) {
   if (!ok() || !x || !update) return Value();
   if (x.dtype() != update.dtype() || x.rank() != update.rank()) {
-    return fail(Code::invalid_argument, "expected an update like " + type_text(x.type()) + ", got " +
-                                            type_text(update.type()));
+    return fail(Code::invalid_argument,
+                "expected an update like " + type_text(x.type()) + ", got " + type_text(update.type()));
   }
   if (update.dims() == x.dims()) return update;
   for (int i = 0; i < x.rank(); ++i) {
@@ -228,8 +229,8 @@ Value Build::pad(const Value& x, const Value& fill, const Dims& low, const Dims&
     int64_t n = x.size(i);
     int64_t padded = low[i] + high[i] + n + (n > 0 ? (n - 1) * interior[i] : 0);
     if (padded < 0) {
-      return fail(Code::invalid_argument, "padding of dimension " + std::to_string(i) + " of size " + std::to_string(n) +
-                                              " gives the negative size " + std::to_string(padded));
+      return fail(Code::invalid_argument, "padding of dimension " + std::to_string(i) + " of size " +
+                                              std::to_string(n) + " gives the negative size " + std::to_string(padded));
     }
     dims.push_back(padded);
     nothing = nothing && low[i] == 0 && high[i] == 0 && interior[i] == 0;

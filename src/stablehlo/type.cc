@@ -2,7 +2,9 @@
 
 namespace tp {
 
-std::string type_text(const Type& type) { return std::string(dtype_name(type.dtype)) + "[" + dims_text(type.dims) + "]"; }
+std::string type_text(const Type& type) {
+  return std::string(dtype_name(type.dtype)) + "[" + dims_text(type.dims) + "]";
+}
 
 std::string type_mlir(const Type& type) {
   std::string text = "tensor<";

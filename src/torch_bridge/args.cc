@@ -49,10 +49,12 @@ Value read_number(Build& b, const at::Tensor& t) {
 }
 
 Value read(Build& b, const at::Tensor& t) {
-  if (t.is_privateuseone() && t.device().index() == b.device()) [[likely]] return read_tensor(t, b);
+  if (t.is_privateuseone() && t.device().index() == b.device()) [[likely]]
+    return read_tensor(t, b);
   if (t.is_cpu() && t.dim() == 0) return read_number(b, t);
-  return b.fail(Code::invalid_argument, "Expected all tensors to be on the same device, but found at least two devices, tpu:" +
-                                            std::to_string(b.device()) + " and " + t.device().str() + "!");
+  return b.fail(Code::invalid_argument,
+                "Expected all tensors to be on the same device, but found at least two devices, tpu:" +
+                    std::to_string(b.device()) + " and " + t.device().str() + "!");
 }
 
 Values read_list(Build& b, const c10::IValue& value) {
@@ -91,7 +93,8 @@ Scalar to_scalar(const at::Scalar& number) {
   if (number.isBoolean()) return Scalar::of(number.toBool());
   if (number.isIntegral(false)) {
     // A u64 above int64's range keeps its bits.
-    return Scalar::of(number.type() == c10::ScalarType::UInt64 ? static_cast<int64_t>(number.toUInt64()) : number.toLong());
+    return Scalar::of(number.type() == c10::ScalarType::UInt64 ? static_cast<int64_t>(number.toUInt64())
+                                                               : number.toLong());
   }
   if (number.isComplex()) {
     c10::complex<double> z = number.toComplexDouble();
@@ -121,7 +124,8 @@ Arg read_arg(Build& b, const c10::IValue& value, const ArgSpec& spec) {
     case ArgKind::optional_tensors: return read_optional_list(b, value);
     case ArgKind::scalar: return to_scalar(value.toScalar());
     case ArgKind::integer: return value.isInt() ? value.toInt() : value.toSymInt().guard_int(__FILE__, __LINE__);
-    case ArgKind::floating: return value.isDouble() ? value.toDouble() : value.toSymFloat().guard_float(__FILE__, __LINE__);
+    case ArgKind::floating:
+      return value.isDouble() ? value.toDouble() : value.toSymFloat().guard_float(__FILE__, __LINE__);
     case ArgKind::boolean: return value.toBool();
     case ArgKind::integers: return read_dims(value);
     case ArgKind::floats: return value.toDoubleVector();
@@ -150,7 +154,8 @@ std::string args_text(const c10::IValue* args, size_t count) {
   };
   for (size_t i = 0; i < count; ++i) {
     const c10::IValue& value = args[i];
-    if (value.isTensor()) append(tensor_text(value.toTensor()));
+    if (value.isTensor())
+      append(tensor_text(value.toTensor()));
     else if (value.isTensorList()) {
       for (const at::Tensor& t : value.toTensorVector()) append(tensor_text(t));
     } else if (value.isInt() || value.isDouble() || value.isBool()) {

@@ -17,8 +17,8 @@ bool on_tpu(const at::Tensor& t) { return t.defined() && t.is_privateuseone(); }
 // How an output is made from the executable's results.
 struct OutputPlan {
   enum class Kind { input_storage, new_storage, as_it_was } kind = Kind::as_it_was;
-  int storage = 0;      // index among the inputs' storages, or among the new ones
-  View view;            // in elements of `type`
+  int storage = 0;  // index among the inputs' storages, or among the new ones
+  View view;        // in elements of `type`
   c10::ScalarType type = c10::ScalarType::Float;
   at::Tensor constant;  // as_it_was: a host tensor that depends on nothing
 };
@@ -85,7 +85,8 @@ bool is_same_bytes(const Value& now, const Value& placeholder) {
   return now == placeholder || (now->op == Op::reshape && now->inputs[0] == placeholder);
 }
 
-OutputPlan plan_output(const at::Tensor& t, const std::vector<StorageValue*>& inputs, std::vector<StorageValue*>& fresh) {
+OutputPlan plan_output(const at::Tensor& t, const std::vector<StorageValue*>& inputs,
+                       std::vector<StorageValue*>& fresh) {
   OutputPlan plan;
   if (!on_tpu(t)) {
     plan.constant = t;

@@ -1,7 +1,7 @@
 #pragma once
-// Captured graphs: a callable is run once on tensors whose storages hold placeholders; what it leaves in its outputs and
-// in storages that it wrote becomes one executable. Views, aliases and in-place writes need no care of their own, since
-// storages are the truth here too.
+// Captured graphs: a callable is run once on tensors whose storages hold placeholders; what it leaves in its outputs
+// and in storages that it wrote becomes one executable. Views, aliases and in-place writes need no care of their own,
+// since storages are the truth here too.
 
 #include <ATen/core/Tensor.h>
 

@@ -2,8 +2,8 @@
 // The boxed kernel behind every op of the table and its derived forms, and what happens to ops that the table lacks:
 // PyTorch's own decomposition, then the CPU, each counted.
 
-#include <ATen/core/stack.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
 
 #include <map>
 #include <string>

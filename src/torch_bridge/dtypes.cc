@@ -37,12 +37,24 @@ Dtype to_dtype(c10::ScalarType type) {
 
 c10::ScalarType to_scalar_type(Dtype dtype) {
   constexpr c10::ScalarType kTypes[kDtypeCount] = {
-      c10::ScalarType::Bool,          c10::ScalarType::Char,           c10::ScalarType::Short,
-      c10::ScalarType::Int,           c10::ScalarType::Long,           c10::ScalarType::Byte,
-      c10::ScalarType::UInt16,        c10::ScalarType::UInt32,         c10::ScalarType::UInt64,
-      c10::ScalarType::Float8_e4m3fn, c10::ScalarType::Float8_e4m3fnuz, c10::ScalarType::Float8_e5m2,
-      c10::ScalarType::Float8_e5m2fnuz, c10::ScalarType::Half,         c10::ScalarType::BFloat16,
-      c10::ScalarType::Float,         c10::ScalarType::Double,         c10::ScalarType::ComplexFloat,
+      c10::ScalarType::Bool,
+      c10::ScalarType::Char,
+      c10::ScalarType::Short,
+      c10::ScalarType::Int,
+      c10::ScalarType::Long,
+      c10::ScalarType::Byte,
+      c10::ScalarType::UInt16,
+      c10::ScalarType::UInt32,
+      c10::ScalarType::UInt64,
+      c10::ScalarType::Float8_e4m3fn,
+      c10::ScalarType::Float8_e4m3fnuz,
+      c10::ScalarType::Float8_e5m2,
+      c10::ScalarType::Float8_e5m2fnuz,
+      c10::ScalarType::Half,
+      c10::ScalarType::BFloat16,
+      c10::ScalarType::Float,
+      c10::ScalarType::Double,
+      c10::ScalarType::ComplexFloat,
       c10::ScalarType::ComplexDouble,
   };
   return kTypes[static_cast<int>(dtype)];

@@ -24,10 +24,12 @@ Runner* runner_or_null() { return g_forked.load(std::memory_order_relaxed) ? nul
 
 Runner& runner() {
   Runner* made = g_runner.load(std::memory_order_acquire);
-  TORCH_CHECK(!g_forked.load(std::memory_order_relaxed),
-              "Cannot re-initialize tpu in forked subprocess. To use tpu with multiprocessing, you must use the 'spawn' "
-              "start method");
-  if (made) [[likely]] return *made;
+  TORCH_CHECK(
+      !g_forked.load(std::memory_order_relaxed),
+      "Cannot re-initialize tpu in forked subprocess. To use tpu with multiprocessing, you must use the 'spawn' "
+      "start method");
+  if (made) [[likely]]
+    return *made;
   TORCH_CHECK(g_lazy_init, "tpu is not initialised: import torch_pjrt first");
   g_lazy_init();
   made = g_runner.load();
