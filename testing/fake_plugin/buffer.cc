@@ -92,26 +92,17 @@ size_t ArrayType::bytes() const {
     case PJRT_Buffer_Type_F8E5M2:
     case PJRT_Buffer_Type_F8E4M3FN:
     case PJRT_Buffer_Type_F8E5M2FNUZ:
-    case PJRT_Buffer_Type_F8E4M3FNUZ:
-      width = 1;
-      break;
+    case PJRT_Buffer_Type_F8E4M3FNUZ: width = 1; break;
     case PJRT_Buffer_Type_S16:
     case PJRT_Buffer_Type_U16:
     case PJRT_Buffer_Type_F16:
-    case PJRT_Buffer_Type_BF16:
-      width = 2;
-      break;
+    case PJRT_Buffer_Type_BF16: width = 2; break;
     case PJRT_Buffer_Type_S64:
     case PJRT_Buffer_Type_U64:
     case PJRT_Buffer_Type_F64:
-    case PJRT_Buffer_Type_C64:
-      width = 8;
-      break;
-    case PJRT_Buffer_Type_C128:
-      width = 16;
-      break;
-    default:
-      break;
+    case PJRT_Buffer_Type_C64: width = 8; break;
+    case PJRT_Buffer_Type_C128: width = 16; break;
+    default: break;
   }
   for (int64_t dim : dims) width *= static_cast<size_t>(dim);
   return width;

@@ -9,16 +9,11 @@ constexpr char kPlatform[] = "fake";
 
 std::string text_of(const PJRT_NamedValue& value) {
   switch (value.type) {
-    case PJRT_NamedValue_kString:
-      return std::string(value.string_value, value.value_size);
-    case PJRT_NamedValue_kInt64:
-      return std::to_string(value.int64_value);
-    case PJRT_NamedValue_kFloat:
-      return std::to_string(value.float_value);
-    case PJRT_NamedValue_kBool:
-      return value.bool_value ? "true" : "false";
-    case PJRT_NamedValue_kInt64List:
-      break;
+    case PJRT_NamedValue_kString: return std::string(value.string_value, value.value_size);
+    case PJRT_NamedValue_kInt64: return std::to_string(value.int64_value);
+    case PJRT_NamedValue_kFloat: return std::to_string(value.float_value);
+    case PJRT_NamedValue_kBool: return value.bool_value ? "true" : "false";
+    case PJRT_NamedValue_kInt64List: break;
   }
   std::string text;
   for (size_t i = 0; i < value.value_size; ++i) text += (i ? "," : "") + std::to_string(value.int64_array_value[i]);
