@@ -30,7 +30,7 @@ def register() -> None:
         raise Unavailable(str(error)) from error
 
     torch.utils.rename_privateuse1_backend("tpu")
-    from torch_pjrt import decompositions, device
+    from torch_pjrt import decompositions, device, printing
 
     torch._register_device_module("tpu", device)
     torch.utils.generate_methods_for_privateuse1_backend(
@@ -38,6 +38,7 @@ def register() -> None:
     )
     _C.set_lazy_init(device._lazy_init)
     _C.set_decomposition(decompositions.find)
+    printing.install()
 
     from torch_pjrt import integrations
     from torch_pjrt.compat import torch_xla
