@@ -100,16 +100,16 @@ Value python_remainder(Build& b, const Value& x, const Value& y) {
 
 // Python's float floor division: from the remainder, so that the quotient is exact where division would round up.
 Value floor_divided_floats(Build& b, const Value& x, const Value& y) {
-  Value r = python_remainder(b, x, y);
-  Value q = b.div(b.sub(x, r), y);
+  Value left = b.remainder(x, y);
+  Value opposite = b.compare(Direction::ne, b.compare(Direction::lt, left, 0), b.compare(Direction::lt, y, 0));
+  Value q = b.div(b.sub(x, left), y);
+  q = b.select(b.and_(b.compare(Direction::ne, left, 0), opposite), b.sub(q, 1), q);
   Value nearest = b.floor(q);
   Value fixed = b.select(b.compare(Direction::gt, b.sub(q, nearest), 0.5), b.add(nearest, 1), nearest);
+  // A zero keeps the sign of the true quotient; division by zero is what it is.
   Value plain = b.div(x, y);
-  Value by_zero = b.compare(Direction::eq, y, 0);
-  Value zero = b.compare(Direction::eq, q, 0);
-  // A zero keeps the sign of the true quotient.
-  Value signed_zero = b.mul(b.sign(plain), b.like(plain, 0));
-  return b.select(by_zero, plain, b.select(zero, signed_zero, fixed));
+  Value out = b.select(b.compare(Direction::eq, q, 0), b.mul(plain, 0), fixed);
+  return b.select(b.compare(Direction::eq, y, 0), plain, out);
 }
 
 Value floor_divide(Build& b, Value x, Value y) {
