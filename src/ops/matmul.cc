@@ -78,38 +78,49 @@ Value times(Build& b, const Value& x, const Scalar& n) {
   return b.mul(x, b.constant(x.dtype(), n));
 }
 
-// beta * self + alpha * product of x. beta 0 drops self and any NaN in it.
-Value combined(Build& b, const Value& self, const Value& x, const Value& product, const Scalar& beta,
-               const Scalar& alpha) {
+// beta * self + alpha * product, in `result`. beta 0 drops self and any NaN in it.
+Value combined(Build& b, const Value& self, const Value& product, const Scalar& beta, const Scalar& alpha,
+               Dtype result) {
   if (!self || !product) return Value();
-  if (self.dtype() != x.dtype()) {
-    return b.fail(Code::invalid_argument, std::string("self and mat2 must have the same dtype, but got ") +
-                                              dtype_name(self.dtype()) + " and " + dtype_name(x.dtype()));
-  }
   Value out = times(b, product, alpha);
   bool dropped = !beta.is_complex() && beta.real() == 0;
   Value expanded = b.broadcast_to(self, product.dims());
   if (!dropped) out = b.add(out, times(b, b.convert(expanded, product.dtype()), beta));
-  return b.convert(out, x.dtype());
+  return b.convert(out, result);
 }
 
-Value mm(Build& b, Value x, Value y) {
-  Value wide = wide_mm(b, x, y);
+bool like_self(Build& b, const Value& self, const Value& x) {
+  if (!self || !x) return false;
+  return b.require(self.dtype() == x.dtype(), std::string("self and mat2 must have the same dtype, but got ") +
+                                                  dtype_name(self.dtype()) + " and " + dtype_name(x.dtype()));
+}
+
+using Product = Value (*)(Build&, const Value&, const Value&);
+
+template <Product wide_product>
+Value plain(Build& b, Value x, Value y) {
+  Value wide = wide_product(b, x, y);
   return wide ? b.convert(wide, x.dtype()) : wide;
 }
-Value bmm(Build& b, Value x, Value y) {
-  Value wide = wide_bmm(b, x, y);
-  return wide ? b.convert(wide, x.dtype()) : wide;
+template <Product wide_product>
+Value plain_as(Build& b, Value x, Value y, Dtype result) {
+  return b.convert(wide_product(b, x, y), result);
 }
-Value addmm(Build& b, Value self, Value x, Value y, Scalar beta, Scalar alpha) {
-  return combined(b, self, x, wide_mm(b, x, y), beta, alpha);
+template <Product wide_product>
+Value added(Build& b, Value self, Value x, Value y, Scalar beta, Scalar alpha) {
+  if (!like_self(b, self, x)) return Value();
+  return combined(b, self, wide_product(b, x, y), beta, alpha, x.dtype());
 }
-Value baddbmm(Build& b, Value self, Value x, Value y, Scalar beta, Scalar alpha) {
-  return combined(b, self, x, wide_bmm(b, x, y), beta, alpha);
+// With the result's dtype given; self has either.
+template <Product wide_product>
+Value added_as(Build& b, Value self, Value x, Value y, Dtype result, Scalar beta, Scalar alpha) {
+  return combined(b, self, wide_product(b, x, y), beta, alpha, result);
 }
+
 Value addbmm(Build& b, Value self, Value x, Value y, Scalar beta, Scalar alpha) {
   Value products = wide_bmm(b, x, y);
-  return products ? combined(b, self, x, b.sum(products, {0}), beta, alpha) : products;
+  if (!products || !like_self(b, self, x)) return Value();
+  return combined(b, self, b.sum(products, {0}), beta, alpha, x.dtype());
 }
 
 Value wide_mv(Build& b, const Value& x, const Value& v) {
@@ -126,14 +137,6 @@ Value wide_mv(Build& b, const Value& x, const Value& v) {
   if (!same_dtype(b, x, v)) return Value();
   return product(b, x, v, {{}, {}, {1}, {0}});
 }
-Value mv(Build& b, Value x, Value v) {
-  Value wide = wide_mv(b, x, v);
-  return wide ? b.convert(wide, x.dtype()) : wide;
-}
-Value addmv(Build& b, Value self, Value x, Value v, Scalar beta, Scalar alpha) {
-  return combined(b, self, x, wide_mv(b, x, v), beta, alpha);
-}
-
 Value dot(Build& b, Value x, Value y) {
   if (!x || !y) return Value();
   if (!b.require(x.rank() == 1 && y.rank() == 1, "1D tensors expected, but got " + std::to_string(x.rank()) + "D and " +
@@ -161,25 +164,29 @@ Value addr(Build& b, Value self, Value x, Value y, Scalar beta, Scalar alpha) {
   if (!b.require(x.rank() == 1 && y.rank() == 1, "addr: Expected 1-D argument vec1 and vec2")) return Value();
   Dtype d = result_type(Values{self, x, y}), wide = accumulate_type(d);
   Value outer = b.mul(b.reshape(b.convert(x, wide), {x.size(0), 1}), b.reshape(b.convert(y, wide), {1, y.size(0)}));
-  return b.convert(combined(b, b.convert(self, wide), outer, outer, beta, alpha), d);
+  return combined(b, self, outer, beta, alpha, d);
 }
 
 Value addmm_activation(Build& b, Value self, Value x, Value y, Scalar beta, Scalar alpha, bool use_gelu) {
-  Value sum = addmm(b, self, x, y, beta, alpha);
+  Value sum = added<wide_mm>(b, self, x, y, beta, alpha);
   if (!sum) return sum;
   const char* name = use_gelu ? "aten::gelu" : "aten::relu";
   Arg args[] = {sum, std::string_view("tanh")};
   return find_op(name)->lower(b, args)[0];
 }
 
-TP_OP("aten::mm", mm);
-TP_OP("aten::bmm", bmm);
-TP_OP("aten::addmm", addmm);
+TP_OP("aten::mm", plain<wide_mm>);
+TP_OP("aten::bmm", plain<wide_bmm>);
+TP_OP("aten::addmm", added<wide_mm>);
 TP_OP("aten::_addmm_activation", addmm_activation);
-TP_OP("aten::baddbmm", baddbmm);
+TP_OP("aten::baddbmm", added<wide_bmm>);
+TP_OP("aten::mm.dtype", plain_as<wide_mm>);
+TP_OP("aten::bmm.dtype", plain_as<wide_bmm>);
+TP_OP("aten::addmm.dtype", added_as<wide_mm>);
+TP_OP("aten::baddbmm.dtype", added_as<wide_bmm>);
 TP_OP("aten::addbmm", addbmm);
-TP_OP("aten::mv", mv);
-TP_OP("aten::addmv", addmv);
+TP_OP("aten::mv", plain<wide_mv>);
+TP_OP("aten::addmv", added<wide_mv>);
 TP_OP("aten::dot", dot);
 TP_OP("aten::vdot", vdot);
 TP_OP("aten::addr", addr);

@@ -23,6 +23,14 @@ TEST_CASE("a half product is wide until it is rounded") {
         "%7 = convert %6 : bf16[2,3]\n");
 }
 
+TEST_CASE("a wide result that is asked for is not rounded") {
+  Value x = leaf(Dtype::bf16, {2, 4}), y = leaf(Dtype::bf16, {4, 3});
+  CHECK(lowered("aten::mm.dtype", {x, y, Dtype::f32}) == "%2 = dot_general %0, %1, contract [1] x [0] : f32[2,3]\n");
+  CHECK(lower_types("aten::addmm.dtype", {leaf(Dtype::f32, {3}), x, y, Dtype::f32, kOne, kOne}) ==
+        std::vector<std::string>{"f32[2,3]"});
+  CHECK(lower_error("aten::addmm", {leaf(Dtype::f32, {3}), x, y, kOne, kOne}).code == Code::invalid_argument);
+}
+
 TEST_CASE("a transposed weight is used as it lies") {
   Build b;
   Value x = leaf(Dtype::f32, {2, 4}), weight = leaf(Dtype::f32, {3, 4});

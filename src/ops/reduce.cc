@@ -276,6 +276,9 @@ Value norm_dim(Build& b, Value x, std::optional<Scalar> p, Dims dims, bool keep)
 Value norm_dtype(Build& b, Value x, std::optional<Scalar> p, Dims dims, bool keep, Dtype dtype) {
   return vector_norm(b, x, p.value_or(Scalar::of(2.0)), dims, keep, dtype);
 }
+Value norm_all_dtype(Build& b, Value x, std::optional<Scalar> p, Dtype dtype) {
+  return vector_norm(b, x, p.value_or(Scalar::of(2.0)), std::nullopt, false, dtype);
+}
 Value norm_all(Build& b, Value x, Scalar p) { return vector_norm(b, x, p, std::nullopt, false, std::nullopt); }
 
 Value logsumexp(Build& b, Value x, Dims dims, bool keep) {
@@ -326,6 +329,7 @@ TP_OP("aten::var_mean.correction", var_mean);
 TP_OP("aten::std_mean.correction", std_mean);
 TP_OP("aten::linalg_vector_norm", vector_norm);
 TP_OP("aten::norm.Scalar", norm_all);
+TP_OP("aten::norm.ScalarOpt_dtype", norm_all_dtype);
 TP_OP("aten::norm.ScalarOpt_dim", norm_dim);
 TP_OP("aten::norm.ScalarOpt_dim_dtype", norm_dtype);
 TP_OP("aten::logsumexp", logsumexp);

@@ -191,6 +191,8 @@ Value xlogy(Build& b, Value x, Value y) {
     return b.select(b.is_nan(r), r, out);
   });
 }
+Value xlogy_scalar_other(Build& b, Value x, Scalar y) { return xlogy(b, x, number(b, y)); }
+Value xlogy_scalar_self(Build& b, Scalar x, Value y) { return xlogy(b, number(b, x), y); }
 Value logaddexp(Build& b, Value x, Value y) {
   return floating_pair(
       b, x, y,
@@ -263,6 +265,8 @@ TP_OP("aten::copysign.Tensor", copysign, Layout::pointwise);
 TP_OP("aten::copysign.Scalar", copysign_scalar, Layout::pointwise);
 TP_OP("aten::heaviside", heaviside, Layout::pointwise);
 TP_OP("aten::xlogy.Tensor", xlogy, Layout::pointwise);
+TP_OP("aten::xlogy.Scalar_Other", xlogy_scalar_other, Layout::pointwise);
+TP_OP("aten::xlogy.Scalar_Self", xlogy_scalar_self, Layout::pointwise);
 TP_OP("aten::logaddexp", logaddexp, Layout::pointwise);
 
 }  // namespace
