@@ -70,9 +70,10 @@ Value div_tensor(Build& b, Value x, Value y) {
 Value div_scalar(Build& b, Value x, Scalar y) { return div_tensor(b, x, number(b, y)); }
 
 // Integer division by zero: PyTorch's CPU raises; on the device the value is not looked at and XLA's -1 comes out. A
-// zero known on the host raises here too.
-bool divides_by_zero(Build& b, const Value& y) {
-  bool zero = y && y->op == Op::constant && is_integral(y.dtype()) && y->number.integer() == 0;
+// zero known on the host raises here too, where anything is divided.
+bool divides_by_zero(Build& b, const Value& x, const Value& y) {
+  if (!x || !y || is_floating(x.dtype()) || numel(x.dims()) == 0) return false;
+  bool zero = y->op == Op::constant && is_integral(y.dtype()) && y->number.integer() == 0;
   return zero && !b.require(false, "ZeroDivisionError");
 }
 
@@ -113,7 +114,7 @@ Value floor_divided_floats(Build& b, const Value& x, const Value& y) {
 }
 
 Value floor_divide(Build& b, Value x, Value y) {
-  if (divides_by_zero(b, y)) return Value();
+  if (divides_by_zero(b, x, y)) return Value();
   auto [l, r] = promoted(b, x, y);
   if (!l || !r) return Value();
   if (l.dtype() == Dtype::pred) return b.fail(Code::unimplemented, "not implemented for bool");
@@ -132,7 +133,7 @@ Value div_mode(Build& b, Value x, Value y, std::optional<std::string_view> mode)
         Code::invalid_argument,
         "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '" + std::string(*mode) + "'");
   }
-  if (divides_by_zero(b, y)) return Value();
+  if (divides_by_zero(b, x, y)) return Value();
   auto [l, r] = promoted(b, x, y);
   return truncated(b, b.div(l, r));
 }
@@ -141,7 +142,7 @@ Value div_scalar_mode(Build& b, Value x, Scalar y, std::optional<std::string_vie
 }
 
 Value remainder_tensor(Build& b, Value x, Value y) {
-  if (divides_by_zero(b, y)) return Value();
+  if (divides_by_zero(b, x, y)) return Value();
   auto [l, r] = promoted(b, x, y);
   if (!l || !r) return Value();
   if (l.dtype() == Dtype::pred || is_complex(l.dtype())) {
@@ -154,7 +155,7 @@ Value remainder_scalar(Build& b, Value x, Scalar y) { return remainder_tensor(b,
 Value remainder_scalar_tensor(Build& b, Scalar x, Value y) { return remainder_tensor(b, number(b, x), y); }
 
 Value fmod_tensor(Build& b, Value x, Value y) {
-  if (divides_by_zero(b, y)) return Value();
+  if (divides_by_zero(b, x, y)) return Value();
   auto [l, r] = promoted(b, x, y);
   if (!require_real(b, l)) return Value();
   if (l.dtype() == Dtype::pred) return b.fail(Code::unimplemented, "not implemented for bool");

@@ -87,6 +87,10 @@ TEST_CASE("an integer divisor of 0 that is known is refused") {
   Value x = leaf(Dtype::s64, {2});
   CHECK(lower_error("aten::floor_divide.Scalar", {x, Scalar::of(int64_t{0})}).text == "ZeroDivisionError");
   CHECK(lower_error("aten::remainder.Scalar", {x, Scalar::of(int64_t{0})}).text == "ZeroDivisionError");
+  CHECK(lower_types("aten::floor_divide.Scalar", {leaf(Dtype::s64, {0}), Scalar::of(int64_t{0})}) ==
+        std::vector<std::string>{"i64[0]"});
+  CHECK(lower_types("aten::floor_divide.Scalar", {leaf(Dtype::f32, {2}), Scalar::of(int64_t{0})}) ==
+        std::vector<std::string>{"f32[2]"});
 }
 
 TEST_CASE("maximum keeps a NaN, fmax drops it") {

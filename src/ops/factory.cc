@@ -63,6 +63,9 @@ Dtype spaced_in(Dtype dtype) {
   return is_integral(dtype) || dtype == Dtype::pred ? Dtype::f64 : accumulate_type(dtype);
 }
 
+// An integer range has whole ends, as in PyTorch.
+Scalar range_end(const Scalar& n, Dtype dtype) { return is_integral(dtype) ? Scalar::of(n.integer()) : n; }
+
 // Both ends exact: counted from the nearer one, as PyTorch does.
 Value spaced(Build& b, const Scalar& start, const Scalar& end, int64_t steps, Dtype wide) {
   if (!b.require(steps >= 0, "number of steps must be non-negative")) return Value();
@@ -83,13 +86,13 @@ Value spaced(Build& b, const Scalar& start, const Scalar& end, int64_t steps, Dt
 Value linspace(Build& b, Scalar start, Scalar end, int64_t steps, std::optional<Dtype> dtype, Ignored, Ignored,
                Ignored) {
   Dtype d = spaced_dtype(start, end, dtype);
-  return b.convert(spaced(b, start, end, steps, spaced_in(d)), d);
+  return b.convert(spaced(b, range_end(start, d), range_end(end, d), steps, spaced_in(d)), d);
 }
 
 Value logspace(Build& b, Scalar start, Scalar end, int64_t steps, double base, std::optional<Dtype> dtype, Ignored,
                Ignored, Ignored) {
   Dtype d = spaced_dtype(start, end, dtype), wide = spaced_in(d);
-  Value powers = spaced(b, start, end, steps, wide);
+  Value powers = spaced(b, range_end(start, d), range_end(end, d), steps, wide);
   return b.convert(b.power(b.constant(wide, base, Dims{steps}), powers), d);
 }
 
@@ -101,6 +104,10 @@ Value full(Build& b, Dims size, Scalar value, std::optional<Dtype> dtype, Ignore
   }
   Dtype d = dtype.value_or(value.is_boolean() ? Dtype::pred : inferred({&value}));
   return b.convert(b.constant(d, value, size), d);
+}
+// PyTorch's zeros without memory; a constant has none either.
+Value efficient_zeros(Build& b, Dims size, std::optional<Dtype> dtype, Ignored, Ignored, Ignored) {
+  return b.constant_int(dtype.value_or(default_dtype()), 0, size);
 }
 Value scalar_tensor(Build& b, Scalar value, std::optional<Dtype> dtype, Ignored, Ignored, Ignored) {
   return b.constant(dtype.value_or(default_dtype()), value);
@@ -142,6 +149,7 @@ TP_OP("aten::arange.start_step", arange_step);
 TP_OP("aten::linspace", linspace);
 TP_OP("aten::logspace", logspace);
 TP_OP("aten::full", full);
+TP_OP("aten::_efficientzerotensor", efficient_zeros);
 TP_OP("aten::scalar_tensor", scalar_tensor);
 TP_OP("aten::fill.Scalar", fill_scalar, Layout::pointwise);
 TP_OP("aten::fill.Tensor", fill_tensor, Layout::pointwise);

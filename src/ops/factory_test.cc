@@ -51,6 +51,7 @@ TEST_CASE("logspace") {
   Numbers y = run("aten::logspace", made({n(0), n(3), int64_t{4}, 10.0}, Dtype::f64));
   CHECK(y[1] == doctest::Approx(10));
   CHECK(y[3] == doctest::Approx(1000));
+  CHECK(run("aten::logspace", made({n(2), Scalar::of(1.2), int64_t{2}, 10.0}, Dtype::s64)) == Numbers{100, 10});
 }
 
 TEST_CASE("full takes its dtype from the number") {
