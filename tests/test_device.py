@@ -322,3 +322,15 @@ def test_what_tpu_cannot_hold_is_refused() -> None:
     with pytest.raises(NotImplementedError, match="no quantized tensors"):
         torch.quantize_per_tensor(torch.zeros(2, device="tpu"), 0.1, 0, torch.qint8)
     assert torch.tpu.fallback_stats() == {}
+
+
+def test_the_default_dtype_decides_what_integers_become():
+    x = torch.arange(1, 4, device="tpu")
+    assert (x / 2).dtype == torch.float32
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert (x / 2).dtype == torch.float64
+        assert (x * 1.5).cpu().tolist() == [1.5, 3.0, 4.5]
+        assert torch.full((2,), 0.1, device="tpu").dtype == torch.float64
+    finally:
+        torch.set_default_dtype(torch.float32)

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 
+#include "ops/promote.h"
 #include "torch_bridge/args.h"
 #include "torch_bridge/data_dependent.h"
 #include "torch_bridge/errors.h"
@@ -175,6 +176,7 @@ bool lower(const BoundOp& op, torch::jit::Stack* stack) {
   c10::IValue* args = stack->data() + stack->size() - op.num_args;
   Runner& run = runner();
   std::unique_lock<std::recursive_mutex> lock(run.mutex());
+  set_default_dtype(to_dtype(c10::get_default_dtype_as_scalartype()));
   int device = device_of(op, args);
   Build b(op.name.c_str(), device, record_loc());
   GeneratorScope random(b, op.generator_arg >= 0 ? &args[op.generator_arg] : nullptr, device);
