@@ -184,28 +184,11 @@ ThreeValues batch_norm_without_statistics(Build& b, Value x, std::optional<Value
   return {t.out, t.mean, t.rstd};
 }
 
-// The schema hides that training writes the running statistics, so that form goes to PyTorch's decomposition.
-ThreeValues batch_norm(Build& b, Value x, std::optional<Value> weight, std::optional<Value> bias,
-                       std::optional<Value> mean, std::optional<Value> variance, bool training, double momentum,
-                       double eps) {
-  if (!training) {
-    if (!b.require(mean && variance, "Expected running_mean and running_var to be defined when training is False")) {
-      return {};
-    }
-    return batch_norm_inference(b, x, weight, bias, *mean, *variance, momentum, eps);
-  }
-  if (mean || variance) {
-    b.decline("running statistics are written");
-    return {};
-  }
-  return batch_norm_without_statistics(b, x, weight, bias, training, momentum, eps);
-}
+using FiveValues = std::tuple<Value, Value, Value, Value, Value>;
 
 // The same with the new running statistics as results. Their variance is the unbiased one.
-std::tuple<Value, Value, Value, Value, Value> batch_norm_functional(Build& b, Value x, std::optional<Value> weight,
-                                                                    std::optional<Value> bias, Value mean,
-                                                                    Value variance, bool training, double momentum,
-                                                                    double eps) {
+FiveValues batch_norm_functional(Build& b, Value x, std::optional<Value> weight, std::optional<Value> bias, Value mean,
+                                 Value variance, bool training, double momentum, double eps) {
   if (!mean || !variance) return {};
   if (!training) {
     auto [out, saved_mean, saved_rstd] = batch_norm_inference(b, x, weight, bias, mean, variance, momentum, eps);
@@ -219,6 +202,27 @@ std::tuple<Value, Value, Value, Value, Value> batch_norm_functional(Build& b, Va
   };
   Value unbiased = b.mul(b.flatten(t.statistics.variance), t.count / std::max(t.count - 1, 1.0));
   return {t.out, t.mean, t.rstd, moved(mean, t.mean), moved(variance, unbiased)};
+}
+
+// Three results; training writes the running statistics.
+FiveValues batch_norm(Build& b, Value x, std::optional<Value> weight, std::optional<Value> bias,
+                      std::optional<Value> mean, std::optional<Value> variance, bool training, double momentum,
+                      double eps) {
+  if (training && mean && variance) {
+    return batch_norm_functional(b, x, weight, bias, *mean, *variance, training, momentum, eps);
+  }
+  if (!training &&
+      !b.require(mean && variance, "Expected running_mean and running_var to be defined when training is False")) {
+    return {};
+  }
+  return std::tuple_cat(training ? batch_norm_without_statistics(b, x, weight, bias, training, momentum, eps)
+                                 : batch_norm_inference(b, x, weight, bias, *mean, *variance, momentum, eps),
+                        std::tuple<Value, Value>());
+}
+
+FiveValues batch_norm_with_statistics(Build& b, Value x, std::optional<Value> weight, std::optional<Value> bias,
+                                      Value mean, Value variance, bool training, double momentum, double eps) {
+  return batch_norm(b, x, weight, bias, mean, variance, training, momentum, eps);
 }
 
 ThreeValues batch_norm_backward(Build& b, Value grad, Value x, std::optional<Value> weight, std::optional<Value> mean,
@@ -253,6 +257,7 @@ TP_OP("aten::native_group_norm", group_norm);
 TP_OP("aten::native_group_norm_backward", group_norm_backward);
 TP_OP("aten::native_batch_norm", batch_norm);
 TP_OP("aten::native_batch_norm_backward", batch_norm_backward);
+TP_OP("aten::_native_batch_norm_legit", batch_norm_with_statistics);
 TP_OP("aten::_native_batch_norm_legit_no_training", batch_norm_inference);
 TP_OP("aten::_native_batch_norm_legit.no_stats", batch_norm_without_statistics);
 TP_OP("aten::_native_batch_norm_legit_functional", batch_norm_functional);

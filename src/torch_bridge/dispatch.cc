@@ -38,7 +38,7 @@ struct BoundOp {
   const OpEntry* entry;
   Form form;
   std::vector<BoundArg> args;
-  std::vector<int> writes;  // stack positions that the op writes
+  std::vector<int> writes;  // stack positions that the op writes; beside new results, their values come after those
   size_t num_args, num_returns;
   std::vector<bool> returns_int;  // by return: a host number, which the lowering gives as a constant
   bool may_overlap = false;       // takes a target whose elements share memory, as PyTorch's does
@@ -119,10 +119,10 @@ Value fitted(Build& b, const Value& value, const at::Tensor& target, const Bound
 std::vector<at::Tensor> written_tensors(const BoundOp& op, const c10::IValue* args) {
   std::vector<at::Tensor> written;
   for (int position : op.writes) {
-    if (args[position].isTensor()) {
-      written.push_back(args[position].toTensor());
-    } else {
+    if (args[position].isTensorList()) {
       for (at::Tensor& tensor : args[position].toTensorVector()) written.push_back(std::move(tensor));
+    } else {
+      written.push_back(args[position].isNone() ? at::Tensor() : args[position].toTensor());
     }
   }
   return written;
@@ -132,6 +132,7 @@ void write_back(Build& b, const BoundOp& op, const Values& values, const c10::IV
   std::vector<at::Tensor> targets = written_tensors(op, args);
   for (size_t k = 0; k < targets.size() && k < values.size(); ++k) {
     const at::Tensor& target = targets[k];
+    if (!values[k]) continue;  // not written by this call
     if (op.form == Form::out) {
       at::IntArrayRef sizes(values[k].dims().data(), values[k].dims().size());
       if (target.sizes() != sizes) at::native::resize_output(target, sizes);
@@ -187,7 +188,12 @@ bool lower(const BoundOp& op, torch::jit::Stack* stack) {
   }
   Values values;
   if (b.ok()) values = op.entry->lower(b, unpacked.data());
-  if (b.ok() && op.form != Form::functional) write_back(b, op, values, args);
+  if (b.ok() && op.form == Form::functional && !op.writes.empty()) {
+    write_back(b, op, Values(values.begin() + op.num_returns, values.end()), args);
+    values.resize(op.num_returns);
+  } else if (b.ok() && op.form != Form::functional) {
+    write_back(b, op, values, args);
+  }
   if (!b.ok()) {
     Error error = b.take_error();
     if (error.code == Code::declined) return false;
@@ -270,6 +276,11 @@ bool writes_one_value(const std::string& name) {
   return false;
 }
 
+// What a schema hides: training batch norm writes the running statistics.
+bool writes_unsaid(const std::string& op, const std::string& argument) {
+  return op == "aten::native_batch_norm" && (argument == "running_mean" || argument == "running_var");
+}
+
 // The kernel of `schema` over the lowering of `functional`; nullopt when their arguments don't fit.
 std::optional<BoundOp> bind(const c10::FunctionSchema& schema, const c10::FunctionSchema& functional,
                             const OpEntry* entry, Form form) {
@@ -287,6 +298,11 @@ std::optional<BoundOp> bind(const c10::FunctionSchema& schema, const c10::Functi
   op.may_overlap = writes_one_value(schema.operator_name().name);
   for (size_t i = 0; i < op.num_args; ++i) {
     if (writes_to(schema.arguments()[i])) op.writes.push_back(static_cast<int>(i));
+  }
+  for (size_t i = 0; i < op.num_args; ++i) {
+    if (writes_unsaid(schema.operator_name().name, schema.arguments()[i].name())) {
+      op.writes.push_back(static_cast<int>(i));
+    }
   }
   const auto& arguments = functional.arguments();
   for (size_t i = 0; i < op.num_args; ++i) {
@@ -344,10 +360,10 @@ class Registration {
       auto functional = find(entry->name);
       TORCH_CHECK(functional, "no ATen op is called ", entry->name);
       check_signature(*entry, functional->schema());
-      bool writes =
-          std::any_of(functional->schema().arguments().begin(), functional->schema().arguments().end(), writes_to);
-      if (writes) {
-        add(*functional, *functional, entry, Form::in_place);
+      const c10::FunctionSchema& schema = functional->schema();
+      if (std::any_of(schema.arguments().begin(), schema.arguments().end(), writes_to)) {
+        bool new_results = !schema.returns().empty() && !schema.returns()[0].alias_info();
+        add(*functional, *functional, entry, new_results ? Form::functional : Form::in_place);
         continue;
       }
       add(*functional, *functional, entry, Form::functional);
