@@ -67,7 +67,7 @@ def _lazy_init() -> None:
         # A plugin that failed once fails again, perhaps after minutes.
         if _failure is not None:
             raise RuntimeError(_failure)
-        from torch_pjrt import boundaries, integrations, plugins
+        from torch_pjrt import boundaries, checkpointing, integrations, plugins
 
         try:
             plugin = plugins.choose()
@@ -77,6 +77,7 @@ def _lazy_init() -> None:
             _failure = str(error)
             raise
         boundaries.install()
+        checkpointing.install()
         integrations.install_at_start()
 
 

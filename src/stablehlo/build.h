@@ -170,7 +170,7 @@ class Build {
   Value triangular_solve(const Value& a, const Value& b, bool left, bool lower, bool unit, bool transpose);
   enum class Fft : uint8_t { forward, inverse, real_forward, real_inverse };
   Value fft(const Value& x, Fft kind, const Dims& lengths);
-  Value optimization_barrier(const Value& x);
+  Values optimization_barrier(const Values& operands);  // the operands; none is there before all are
 
   // A piece that stays whole until rewrite; rewrite/ must know `name`. Attributes are ints and one number.
   Values composite(std::string name, Values inputs, std::vector<Type> results, Dims ints = {}, Scalar number = {});

@@ -266,9 +266,12 @@ Value Build::reverse(const Value& x, const Dims& dims) {
   return make(Op::reverse, x.type(), x, 0, dims);
 }
 
-Value Build::optimization_barrier(const Value& x) {
-  if (!ok() || !x) return Value();
-  return make(Op::optimization_barrier, x.type(), x);
+Values Build::optimization_barrier(const Values& operands) {
+  if (operands.empty() || !all_present(operands)) return {};
+  Value node = make(Op::optimization_barrier, operands[0].type(), Inputs(operands));
+  if (!node || operands.size() == 1) return {node};
+  for (size_t i = 1; i < operands.size(); ++i) node->more_types.push_back(operands[i].type());
+  return projections(node);
 }
 
 }  // namespace tp

@@ -11,6 +11,7 @@
 #include "torch_bridge/dispatch.h"
 #include "torch_bridge/errors.h"
 #include "torch_bridge/pending.h"
+#include "torch_bridge/recompute.h"
 #include "torch_bridge/runtime.h"
 
 namespace py = pybind11;
@@ -167,6 +168,7 @@ void bind_start(py::module_& m) {
     py::gil_scoped_release unlocked;
     run_pending();
   });
+  m.def("after_all_so_far", &after_all_so_far, py::call_guard<py::gil_scoped_release>());
 }
 
 void bind_statistics(py::module_& m) {
