@@ -17,11 +17,12 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 # Nothing here downloads models.
 export HF_HUB_OFFLINE := 1
 
-.PHONY: help demo test test-core test-python bench lint format install clean FORCE
+.PHONY: help demo test test-core test-python conformance bench lint format install clean FORCE
 
 help:
 	@echo "make demo     SmolLM2-135M generates text on the device tpu (sets everything up the first time)"
 	@echo "make test     core tests (C++, no torch), then Python tests"
+	@echo "make conformance  PyTorch's operator samples, all of them; writes docs/supported-ops.md (hours; PART=1/10 runs a tenth)"
 	@echo "make bench    the benchmarks in bench/"
 	@echo "make lint     formatters, ruff, layer and style checks"
 	@echo "make format   apply the formatters"
@@ -49,7 +50,15 @@ test-core: $(DONE)/build
 
 test-python: $(DONE)/test $(DONE)/package
 	$(call say,Python tests)
-	@$(BIN)/python -m pytest tests
+	@$(BIN)/python -m pytest tests conformance
+
+# Hours on two cores. RESULTS may hold the lines of an earlier, interrupted run.
+PART ?= 1/1
+RESULTS := build/conformance.jsonl
+conformance: $(DONE)/test $(DONE)/package
+	$(call say,PyTorch's own samples against the CPU (part $(PART)); the table goes to docs/supported-ops.md)
+	@TORCH_PJRT_CONFORMANCE_RESULTS=$(RESULTS) $(BIN)/python -m pytest conformance --all --part $(PART) -n $(JOBS) -q --tb=no || true
+	@$(BIN)/python conformance/table.py $(RESULTS)
 
 lint: $(DONE)/lint
 	$(call say,clang-format)

@@ -345,6 +345,11 @@ def set_fallback_mode(mode: str) -> None:
     _C.set_fallback_mode(mode)
 
 
+def get_fallback_mode() -> str:
+    """ "warn" or "error": see set_fallback_mode."""
+    return _C.fallback_mode()
+
+
 _SYNC_MODES = {"default": 0, "warn": 1, "error": 2}
 
 
