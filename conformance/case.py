@@ -12,6 +12,7 @@ import tomllib
 import unittest
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -79,18 +80,40 @@ def _write(record: dict[str, Any]) -> None:
         file.write(json.dumps(record) + "\n")
 
 
-def move(tree: Any, device: str) -> Any:
-    """Copies of the tensors on `device`, as leaves that need gradients where the originals do; devices are renamed."""
+WIDER = {
+    torch.bfloat16: torch.float64,
+    torch.float16: torch.float64,
+    torch.float32: torch.float64,
+    torch.complex64: torch.complex128,
+}
+
+
+def move(tree: Any, device: str, wider: bool = False) -> Any:
+    """Copies of the tensors on `device`, as leaves that need gradients where the originals do; devices are renamed.
+    Views of larger storages stay such views. `wider` makes floating types double."""
 
     def one(x: Any) -> Any:
         if isinstance(x, torch.Tensor):
-            copy = x.detach().clone() if x.device.type == device else x.detach().to(device)
-            return copy.requires_grad_(x.requires_grad)
-        if isinstance(x, torch.device) or x in ("cpu", "tpu"):
-            return device
+            return _copy(x, device, WIDER.get(x.dtype, x.dtype) if wider else x.dtype)
+        if isinstance(x, torch.dtype) and wider:
+            return WIDER.get(x, x)
+        if isinstance(x, torch.device) or (isinstance(x, str) and x in ("cpu", "tpu")):
+            return torch.device(device)
         return x
 
-    return _pytree.tree_map(one, tree, is_leaf=lambda x: isinstance(x, (torch.device, str)))
+    return _pytree.tree_map(one, tree)
+
+
+def _copy(x: torch.Tensor, device: str, dtype: torch.dtype) -> torch.Tensor:
+    plain = x.detach().resolve_conj().resolve_neg()
+    storage = plain.untyped_storage()
+    if storage.nbytes() > plain.numel() * plain.element_size():
+        whole = torch.empty(0, dtype=plain.dtype).set_(storage)
+        copy = whole.clone().to(device, dtype).as_strided(plain.shape, plain.stride(), plain.storage_offset())
+    else:
+        copy = plain.clone().to(device, dtype)
+    copy = copy.conj() if x.is_conj() else copy
+    return copy.detach().requires_grad_(x.requires_grad)
 
 
 def to_cpu(tree: Any) -> Any:
@@ -101,29 +124,53 @@ def tensors_of(tree: Any) -> list[torch.Tensor]:
     return [x for x in _pytree.tree_leaves(tree) if isinstance(x, torch.Tensor)]
 
 
+@dataclass
+class Result:
+    got: Any
+    expected: Any
+    random: bool = False  # only sizes and dtypes can be compared
+    precise: Callable[[], Any] | None = None  # the CPU's result in double precision
+
+
+class _Results(list[Result]):
+    def append(self, result: Result) -> None:
+        super().append(result)
+        # The time of a compilation grows faster than the program.
+        if len(self) % 8 == 0:
+            torch.tpu.mark_step()
+
+
 class Compared(TestCase):
     """Compares at OpInfo's tolerances: the dtype's default, or the larger one that the op's own entry asks for."""
 
     @contextlib.contextmanager
-    def together(self) -> Iterator[list[tuple[Any, Any, bool]]]:
-        """Takes (got, expected, random) and compares at the end: what all samples do is then one program, which
+    def together(self) -> Iterator[list[Result]]:
+        """Takes results and compares them at the end: what some samples do is then one program, which
         compiles in a third of the time of one each. Hence no work starts at the end of a backward pass."""
-        results: list[tuple[Any, Any, bool]] = []
+        results = _Results()
         engine = torch.autograd._engine_run_backward
         with mock.patch("torch.autograd._engine_run_backward", getattr(engine, "__wrapped__", engine)):
             yield results
         torch.tpu.mark_step()
-        for got, expected, random in results:
-            self.equal(got, expected, random)
+        for result in results:
+            self.equal(result)
 
-    def equal(self, got: Any, expected: Any, random: bool) -> None:
-        """Sizes and dtypes agree, and values unless they are random; results lie on the device."""
-        for a, b in zip(tensors_of(got), tensors_of(expected), strict=True):
+    def equal(self, result: Result) -> None:
+        """Results lie on the device; sizes, dtypes and values agree."""
+        for a, b in zip(tensors_of(result.got), tensors_of(result.expected), strict=True):
             assert a.device.type == "tpu", f"a result lies on {a.device}"
-            if random:
+            if result.random:
                 self.assertEqual((a.shape, a.dtype), (b.shape, b.dtype))
-        if not random:
-            self.assertEqual(to_cpu(got), to_cpu(expected))
+        if result.random:
+            return
+        got, expected = to_cpu(result.got), to_cpu(result.expected)
+        try:
+            self.assertEqual(got, expected)
+        except AssertionError:
+            # PyTorch's tests of its reference implementations have it, too: a result that is as near to the one in
+            # double precision as the CPU's is not wrong. A tenth is left for the luck of rounding.
+            if result.precise is None or not _is_nearer(got, expected, to_cpu(result.precise())):
+                raise
 
     def use_tolerance_of(self, op: Any, dtype: torch.dtype) -> None:
         for test in ("test_compare_cpu", "test_variant_consistency_eager"):
@@ -136,13 +183,29 @@ class Compared(TestCase):
                     self.precision = max(self.precision, decorator.d[dtype])
 
 
-# Their elements are whatever lay in memory.
+def _is_nearer(got: Any, expected: Any, precise: Any) -> bool:
+    groups = [tensors_of(tree) for tree in (got, expected, precise)]
+    if len({tuple(x.shape for x in group) for group in groups}) != 1:
+        return False
+    for a, b, exact in zip(*groups, strict=True):
+        if a.dtype != b.dtype or _distance(a, exact) > 1.1 * _distance(b, exact):
+            return False
+    return True
+
+
+def _distance(x: torch.Tensor, exact: torch.Tensor) -> float:
+    x = x.to(exact.dtype)
+    same = (x == exact) | (torch.isnan(x) & torch.isnan(exact))
+    return torch.where(same, 0, (x.to(torch.complex128) - exact.to(torch.complex128)).abs()).sum().item()
+
+
+# Their elements are whatever lay in memory. (Few elements of a random pooling may be equal by chance, too.)
 UNINITIALISED = ("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided", "resize_")
 
 
 def is_random(name: str, call: Callable[[], Any], expected: Any) -> bool:
     """Two calls on the CPU differ: then on tpu only sizes and types can be compared."""
-    if name in UNINITIALISED:
+    if name in UNINITIALISED or "fractional_max_pool" in name:
         return True
     # OpInfo's wrappers of random ops set a seed themselves.
     seed = torch.manual_seed

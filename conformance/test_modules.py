@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import copy
+import functools
 from typing import Any
 
 import torch
-from case import Compared, case, is_random, move, tensors_of
+from case import Compared, Result, case, is_random, move, tensors_of
 from torch.testing._internal.common_device_type import instantiate_device_type_tests
 from torch.testing._internal.common_modules import module_db, modules
 
@@ -27,6 +28,11 @@ def call(module: torch.nn.Module, inputs: Any) -> tuple[Any, list[torch.Tensor |
     return result, list(torch.autograd.grad(results, wanted, cotangents, allow_unused=True))
 
 
+def precisely(start: torch.nn.Module, inputs: Any) -> Any:
+    module = copy.deepcopy(start).double()
+    return call(module, move(inputs, "cpu", wider=True)), dict(module.named_buffers())
+
+
 class TestModules(Compared):
     @modules([info for info in module_db if not info.is_lazy], allowed_dtypes=DTYPES)
     def test_module(self, device: str, dtype: torch.dtype, module_info: Any, training: bool) -> None:
@@ -45,7 +51,10 @@ class TestModules(Compared):
                 other = copy.deepcopy(start)
                 random = is_random(name, lambda other=other, inputs=inputs: other(*inputs[0], **inputs[1]), expected[0])
                 got = call(ours, move(inputs, "tpu"))
-                results.append(((got, dict(ours.named_buffers())), (expected, dict(module.named_buffers())), random))
+                precise = functools.partial(precisely, start, inputs)
+                results.append(
+                    Result((got, dict(ours.named_buffers())), (expected, dict(module.named_buffers())), random, precise)
+                )
 
 
 instantiate_device_type_tests(TestModules, globals(), only_for=("privateuse1",))

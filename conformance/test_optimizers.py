@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from case import Compared, case
+from case import Compared, Result, case
 from torch.testing._internal.common_device_type import instantiate_device_type_tests
 from torch.testing._internal.common_optimizers import optim_db, optims
 
@@ -57,7 +57,7 @@ class TestOptimizers(Compared):
                         with self.assertRaises(type(error)):
                             parameters_after_steps(optim_info, dict(options), "tpu")
                         continue
-                    results.append((parameters_after_steps(optim_info, dict(options), "tpu"), expected, False))
+                    results.append(Result(parameters_after_steps(optim_info, dict(options), "tpu"), expected))
 
 
 instantiate_device_type_tests(TestOptimizers, globals(), only_for=("privateuse1",))

@@ -72,7 +72,9 @@ Value div_scalar(Build& b, Value x, Scalar y) { return div_tensor(b, x, number(b
 // Integer division by zero: PyTorch's CPU raises; on the device the value is not looked at and XLA's -1 comes out. A
 // zero known on the host raises here too, where anything is divided.
 bool divides_by_zero(Build& b, const Value& x, const Value& y) {
-  if (!x || !y || is_floating(x.dtype()) || numel(x.dims()) == 0) return false;
+  if (!x || !y || is_floating(x.dtype()) || numel(x.dims()) == 0 || numel(y.dims()) == 0) {
+    return false;
+  }
   bool zero = y->op == Op::constant && is_integral(y.dtype()) && y->number.integer() == 0;
   return zero && !b.require(false, "ZeroDivisionError");
 }

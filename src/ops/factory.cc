@@ -19,7 +19,10 @@ Dtype inferred(std::initializer_list<const Scalar*> numbers) {
 }
 
 // start, start + step, … below end.
-Value range(Build& b, const Scalar& start, const Scalar& end, const Scalar& step, std::optional<Dtype> dtype) {
+Value range(Build& b, Scalar start, Scalar end, Scalar step, std::optional<Dtype> dtype) {
+  if (dtype == Dtype::s64) {
+    for (Scalar* n : {&start, &end, &step}) *n = Scalar::of(n->integer());
+  }
   double from = start.real(), to = end.real(), by = step.real();
   if (!b.require(by != 0, "step must be nonzero")) return Value();
   if (!b.require(std::isfinite(from) && std::isfinite(to),

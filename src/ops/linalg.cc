@@ -44,6 +44,16 @@ std::tuple<Value, Value> linalg_cholesky_ex(Build& b, Value x, bool upper, bool 
   Value failed = b.reduce(Combine::or_, b.is_nan(factor), {x.rank() - 2, x.rank() - 1});
   return {upper ? adjoint(b, factor) : factor, b.convert(failed, Dtype::s32)};
 }
+Value trace(Build& b, Value x) {
+  if (!x || !b.require(x.rank() == 2, "trace: expected a matrix, but got tensor with dim " + std::to_string(x.rank())))
+    return Value();
+  Dtype wide = is_integral(x.dtype()) || x.dtype() == Dtype::pred ? Dtype::s64 : x.dtype();
+  Value diagonal = b.compare(Direction::eq, b.iota(Dtype::s32, x.dims(), 0), b.iota(Dtype::s32, x.dims(), 1));
+  Value kept = b.select(diagonal, b.convert(x, wide), b.constant_int(wide, 0, x.dims()));
+  return b.sum(kept, {0, 1});
+}
+
+TP_OP("aten::trace", trace);
 TP_OP("aten::linalg_cholesky_ex", linalg_cholesky_ex);
 
 // Batch dimensions broadcast.

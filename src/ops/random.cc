@@ -4,12 +4,13 @@
 #include <cmath>
 #include <numbers>
 
+#include "ops/promote.h"
 #include "ops/uniform.h"
 
 namespace tp {
 namespace {
 
-bool require_real(Build& b, const Value& x) {
+bool require_real_floating(Build& b, const Value& x) {
   if (!b.require_floating(x)) return false;
   if (!is_complex(x.dtype())) return true;
   b.decline("random complex numbers");
@@ -24,7 +25,7 @@ std::string number_text(double v) {
 }
 
 Value uniform(Build& b, Value x, double from, double to, Ignored) {
-  if (!require_real(b, x)) return Value();
+  if (!require_real_floating(b, x)) return Value();
   if (!b.require(from <= to, "uniform_ expects to return a [from, to) range, but found from=" + number_text(from) +
                                  " > to=" + number_text(to))) {
     return Value();
@@ -42,7 +43,7 @@ bool require_deviation(Build& b, double std) {
 }
 
 Value normal(Build& b, Value x, double mean, double std, Ignored) {
-  if (!require_real(b, x) || !require_deviation(b, std)) return Value();
+  if (!require_real_floating(b, x) || !require_deviation(b, std)) return Value();
   Value z = standard_normal(b, x.dims(), x.dtype());
   if (std != 1) z = b.mul(z, std);
   if (mean != 0) z = b.add(z, mean);
@@ -52,14 +53,14 @@ TP_OP("aten::normal_functional", normal);
 TP_OP("aten::normal_", normal);  // its functional form has another name, so nothing derives it
 
 Value normal_mean(Build& b, Value mean, double std, Ignored) {
-  if (!require_real(b, mean) || !require_deviation(b, std)) return Value();
+  if (!require_real_floating(b, mean) || !require_deviation(b, std)) return Value();
   Value z = b.mul(standard_normal(b, mean.dims(), mean.dtype()), std);
   return b.convert(b.add(z, b.convert(mean, z ? z.dtype() : mean.dtype())), mean.dtype());
 }
 TP_OP("aten::normal.Tensor_float", normal_mean);
 
 Value normal_both(Build& b, Value mean, Value std, Ignored) {
-  if (!require_real(b, std) || !require_real(b, mean)) return Value();
+  if (!require_real_floating(b, std) || !require_real_floating(b, mean)) return Value();
   Dims dims = b.broadcast_dims(mean.dims(), std.dims());
   Dtype result = mean.dtype(), wide = accumulate_type(result);
   if (!b.ok()) return Value();
@@ -69,13 +70,13 @@ Value normal_both(Build& b, Value mean, Value std, Ignored) {
 TP_OP("aten::normal.Tensor_Tensor", normal_both);
 
 Value normal_deviation(Build& b, double mean, Value std, Ignored) {
-  if (!require_real(b, std)) return Value();
+  if (!require_real_floating(b, std)) return Value();
   return normal_both(b, b.constant(std.dtype(), mean, std.dims()), std, {});
 }
 TP_OP("aten::normal.float_Tensor", normal_deviation);
 
 Value log_normal(Build& b, Value x, double mean, double std, Ignored) {
-  if (!require_real(b, x)) return Value();
+  if (!require_real_floating(b, x)) return Value();
   if (!b.require(std > 0, "log_normal_ expects std > 0.0, but found std=" + number_text(std))) return Value();
   Value z = b.add(b.mul(standard_normal(b, x.dims(), x.dtype()), std), mean);
   return b.convert(b.exponential(z), x.dtype());
@@ -83,7 +84,7 @@ Value log_normal(Build& b, Value x, double mean, double std, Ignored) {
 TP_OP("aten::log_normal", log_normal);
 
 Value exponential(Build& b, Value x, double rate, Ignored) {
-  if (!require_real(b, x)) return Value();
+  if (!require_real_floating(b, x)) return Value();
   if (!b.require(rate > 0, "exponential_ expects lambda > 0.0, but found lambda=" + number_text(rate))) return Value();
   return b.convert(b.mul(b.log(open_uniform(b, x.dims(), x.dtype())), -1 / rate), x.dtype());
 }
@@ -98,7 +99,7 @@ Value geometric(Build& b, Value x, double p, Ignored) {
 TP_OP("aten::geometric", geometric);
 
 Value cauchy(Build& b, Value x, double median, double sigma, Ignored) {
-  if (!require_real(b, x)) return Value();
+  if (!require_real_floating(b, x)) return Value();
   if (!b.require(sigma > 0, "cauchy_ expects sigma > 0.0, but found sigma=" + number_text(sigma))) return Value();
   Value angle = b.mul(b.sub(open_uniform(b, x.dims(), x.dtype()), 0.5), std::numbers::pi);
   return b.convert(b.add(b.mul(b.unary(Op::tan, angle), sigma), median), x.dtype());
@@ -120,7 +121,7 @@ Value bernoulli_p(Build& b, Value x, double p, Ignored) {
 TP_OP("aten::bernoulli.p", bernoulli_p);
 
 Value bernoulli_tensor(Build& b, Value x, Value p, Ignored) {
-  if (!require_real(b, p)) return Value();
+  if (!require_real_floating(b, p)) return Value();
   return b.convert(coin(b, x.dims(), b.broadcast_to(p, x.dims())), x.dtype());
 }
 TP_OP("aten::bernoulli.Tensor", bernoulli_tensor);
@@ -141,8 +142,9 @@ std::tuple<Value, Value> native_dropout(Build& b, Value x, double p, std::option
 }
 TP_OP("aten::native_dropout", native_dropout);
 
-Value native_dropout_backward(Build& b, Value grad, Value mask, double scale) {
-  if (!b.ok() || !grad) return Value();
+Value native_dropout_backward(Build& b, Value gradient, Value mask, double scale) {
+  Value grad = to_floating(b, gradient);
+  if (!grad) return Value();
   Dtype wide = accumulate_type(grad.dtype());
   Value scaled = b.convert(b.mul(b.convert(grad, wide), scale), grad.dtype());
   return b.select(mask, scaled, b.scalar_like(grad, 0));

@@ -23,13 +23,16 @@ TEST_CASE("Bessel functions agree with their series, and with C++ where the argu
   CHECK(run("aten::special_i1e", {-3})[0] == -run("aten::special_i1e", {3})[0]);
 }
 
-TEST_CASE("trigamma is right below zero too, higher orders go elsewhere") {
+TEST_CASE("polygamma is right below zero too") {
   Build b;
   Numbers y = evaluate(lower1(b, "aten::polygamma", {int64_t{1}, list(b, Dtype::f64, {1, 0.5, -8.3})}));
   CHECK(y[0] == doctest::Approx(1.6449340668482264));
   CHECK(y[1] == doctest::Approx(4.934802200544679));
   CHECK(y[2] == doctest::Approx(14.965899076338092).epsilon(1e-9));
-  CHECK(lower_error("aten::polygamma", {int64_t{2}, leaf(Dtype::f32, {2})}).code == Code::declined);
+  Numbers second = evaluate(lower1(b, "aten::polygamma", {int64_t{2}, list(b, Dtype::f64, {1, -0.5, -2})}));
+  CHECK(second[0] == doctest::Approx(-2.404113806319188));  // -2 zeta(3)
+  CHECK(second[1] == doctest::Approx(-0.8287966442343199));
+  CHECK(second[2] == -INFINITY);
   CHECK(lower_error("aten::polygamma", {int64_t{-1}, leaf(Dtype::f32, {2})}).code == Code::invalid_argument);
 }
 
@@ -58,6 +61,54 @@ TEST_CASE("logaddexp2 does not overflow") {
   Build b;
   Value x = list(b, Dtype::f32, {2000, INFINITY});
   CHECK(evaluate(lower1(b, "aten::logaddexp2", {x, x})) == Numbers{2001, INFINITY});
+}
+
+TEST_CASE("zeta sums from a positive or a negative start") {
+  Build b;
+  Value x = list(b, Dtype::f64, {2, 3, 3, 1, 2.5, 2}), q = list(b, Dtype::f64, {1, 0.5, -7.2, 1, -0.5, -40.5});
+  Numbers z = evaluate(lower1(b, "aten::special_zeta", {x, q}));
+  CHECK(z[0] == doctest::Approx(1.6449340668482264));
+  CHECK(z[1] == doctest::Approx(8.4143983221171));
+  CHECK(z[2] == doctest::Approx(-123.52).epsilon(1e-4));
+  CHECK(z[3] == INFINITY);
+  CHECK(std::isnan(z[4]));  // a broken power of a negative number
+  CHECK(std::isnan(z[5]));  // too far below zero
+}
+
+TEST_CASE("the normal distribution's tails") {
+  Build b;
+  Numbers scaled = evaluate(lower1(b, "aten::special_erfcx", {list(b, Dtype::f64, {0, 9.999, 10, 100, -2})}));
+  CHECK(scaled[0] == doctest::Approx(1));
+  CHECK(scaled[1] == doctest::Approx(0.05614622).epsilon(1e-6));
+  CHECK(scaled[2] == doctest::Approx(0.05614099274382259).epsilon(1e-9));
+  CHECK(scaled[3] == doctest::Approx(0.005641613782989433).epsilon(1e-9));
+  CHECK(scaled[4] == doctest::Approx(108.9409043899779).epsilon(1e-9));
+  Numbers logs = evaluate(lower1(b, "aten::special_log_ndtr", {list(b, Dtype::f64, {0, -30, 8})}));
+  CHECK(logs[0] == doctest::Approx(-0.6931471805599453));
+  CHECK(logs[1] == doctest::Approx(-454.3212439955894).epsilon(1e-9));
+  CHECK(logs[2] == doctest::Approx(-6.220960574271786e-16).epsilon(1e-6));
+  Numbers p = evaluate(lower1(b, "aten::special_ndtri", {list(b, Dtype::f64, {0.5, 0.975, 1e-20, 0, 1, 2})}));
+  CHECK(p[0] == doctest::Approx(0));
+  CHECK(p[1] == doctest::Approx(1.959963984540054).epsilon(1e-12));
+  CHECK(p[2] == doctest::Approx(-9.262340089798408).epsilon(1e-9));
+  CHECK(p[3] == -INFINITY);
+  CHECK(p[4] == INFINITY);
+  CHECK(std::isnan(p[5]));
+}
+
+TEST_CASE("Chebyshev polynomials inside, at and beyond the interval") {
+  Build b;
+  Value x = list(b, Dtype::f64, {0.5, -0.5, 1, -1, 2, -2}), n = b.constant(Dtype::s64, 3.0);
+  auto values = [&](const char* kind) { return evaluate(lower1(b, kind, {x, n})); };
+  Numbers t = values("aten::special_chebyshev_polynomial_t"), u = values("aten::special_chebyshev_polynomial_u"),
+          v = values("aten::special_chebyshev_polynomial_v"), w = values("aten::special_chebyshev_polynomial_w");
+  for (size_t i = 0; i < 6; ++i) {
+    double at = Numbers{0.5, -0.5, 1, -1, 2, -2}[i];
+    CHECK(t[i] == doctest::Approx(4 * at * at * at - 3 * at));
+    CHECK(u[i] == doctest::Approx(8 * at * at * at - 4 * at).epsilon(1e-9));
+    CHECK(v[i] == doctest::Approx(8 * at * at * at - 4 * at * at - 4 * at + 1));
+    CHECK(w[i] == doctest::Approx(8 * at * at * at + 4 * at * at - 4 * at - 1));
+  }
 }
 
 }  // namespace

@@ -116,6 +116,10 @@ Values Build::projections(const Value& node) {
 // --- leaves
 
 Value Build::constant(Dtype dtype, Scalar number, const Dims& dims) {
+  if (number.is_complex() && number.imag() != 0 && !tp::is_complex(dtype)) {
+    return fail(Code::invalid_argument, "value cannot be converted to type " + std::string(dtype_name(dtype)) +
+                                            " without overflow: it is complex");
+  }
   Value value = make(Op::constant, Type{dtype, dims}, {});
   if (value) value->number = number;
   return value;
