@@ -133,7 +133,7 @@ TEST_CASE("an index out of range is reported by the next host read") {
   Build b;
   Value row = b.take(table, b.check_index(index, 0, 3, "index out of range in self"), 0);
   for (Build::Check& check : b.take_checks()) {
-    runner().add_check(check.flag, tp::make_error(tp::Code::index, check.text));
+    runner().add_check(check.flag, std::move(check.error));
   }
   Node* root = row.get();
   REQUIRE(runner().run({&root, 1}).ok());

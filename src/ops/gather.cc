@@ -70,7 +70,8 @@ Value gather(Build& b, Value x, int64_t dim, Value index, bool) {
                                                           "] to be no larger than self [" + dims_text(from.dims()) +
                                                           "] apart from dimension " + std::to_string(dim));
   }
-  Value checked = checked_index(b, at, from.size(static_cast<int>(dim)), Negative::refused, dim);
+  Value checked =
+      checked_index(b, at, from.size(static_cast<int>(dim)), Negative::refused, dim, Code::invalid_argument);
   return b.reshape(b.take_along(from, checked, dim), result);
 }
 TP_OP("aten::gather", gather);

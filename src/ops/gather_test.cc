@@ -39,7 +39,7 @@ TEST_CASE("an index out of range sets the check and reads inside") {
   Value y = lower1(b, "aten::index.Tensor", {counting(b, {3}), OptionalValues{at(b, {1, 5})}});
   auto checks = b.take_checks();
   REQUIRE(checks.size() == 1);
-  CHECK(checks[0].text == "index is out of bounds for dimension 0 with size 3");
+  CHECK(checks[0].error.text == "index is out of bounds for dimension 0 with size 3");
   CHECK(evaluate({y, checks[0].flag}) == std::vector<Numbers>{{1, 2}, {1}});
 }
 
@@ -100,7 +100,7 @@ TEST_CASE("embedding takes rows by an index of any rank") {
   lower(far, "aten::embedding", {counting(far, {3, 2}), at(far, {0, 3}), int64_t{-1}, false, false});
   auto checks = far.take_checks();
   REQUIRE(checks.size() == 1);
-  CHECK(checks[0].text == "index out of range in self");
+  CHECK(checks[0].error.text == "index out of range in self");
   CHECK(evaluate(checks[0].flag) == Numbers{1});
 }
 

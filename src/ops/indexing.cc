@@ -11,7 +11,7 @@ std::string out_of_bounds(const Value& index, int64_t dim, int64_t size) {
          std::to_string(size);
 }
 
-Value checked_index(Build& b, const Value& index, int64_t size, Negative negative, std::string_view text) {
+Value checked_index(Build& b, const Value& index, int64_t size, Negative negative, std::string_view text, Code code) {
   if (!b.ok() || !index) return Value();
   if (!is_integral(index.dtype())) {
     return b.fail(Code::index,
@@ -20,9 +20,9 @@ Value checked_index(Build& b, const Value& index, int64_t size, Negative negativ
   Value wide = b.convert(index, Dtype::s64);
   if (numel(index.dims()) == 0) return wide;
   // Nothing can be clamped into an empty dimension, and any index is wrong.
-  if (size == 0) return b.fail(Code::index, std::string(text));
+  if (size == 0) return b.fail(code, std::string(text));
   bool wraps = negative == Negative::wrapped;
-  wide = b.check_index(wide, wraps ? -size : 0, size, text);
+  wide = b.check_index(wide, wraps ? -size : 0, size, text, code);
   if (!wraps || !wide || is_unsigned(index.dtype())) return wide;
   if (wide->op == Op::constant && !wide->runtime_number) {
     int64_t v = wide->number.integer();
@@ -32,8 +32,8 @@ Value checked_index(Build& b, const Value& index, int64_t size, Negative negativ
   return b.select(b.compare(Direction::lt, wide, 0), b.add(wide, static_cast<double>(size)), wide);
 }
 
-Value checked_index(Build& b, const Value& index, int64_t size, Negative negative, int64_t dim) {
-  return checked_index(b, index, size, negative, out_of_bounds(index, dim, size));
+Value checked_index(Build& b, const Value& index, int64_t size, Negative negative, int64_t dim, Code code) {
+  return checked_index(b, index, size, negative, out_of_bounds(index, dim, size), code);
 }
 
 bool is_mask(const Value& index) { return index.dtype() == Dtype::pred || index.dtype() == Dtype::u8; }

@@ -11,8 +11,11 @@ enum class Negative : uint8_t { wrapped, refused };
 // "index 5 is out of bounds for dimension 0 with size 3"; the number is named where the host knows it.
 std::string out_of_bounds(const Value& index, int64_t dim, int64_t size);
 // The index in i64, checked against `size` and (where PyTorch allows it) wrapped from the end.
-Value checked_index(Build& b, const Value& index, int64_t size, Negative negative, std::string_view text);
-Value checked_index(Build& b, const Value& index, int64_t size, Negative negative, int64_t dim);
+// PyTorch raises IndexError for most ops, RuntimeError for some.
+Value checked_index(Build& b, const Value& index, int64_t size, Negative negative, std::string_view text,
+                    Code code = Code::index);
+Value checked_index(Build& b, const Value& index, int64_t size, Negative negative, int64_t dim,
+                    Code code = Code::index);
 
 // Several index tensors over one value, as x[i, :, j] means it.
 struct Selection {

@@ -50,11 +50,9 @@ Value multinomial(Build& b, Value weights, int64_t samples, bool replacement, Ig
   if (!b.ok() || numel(result) == 0) return b.constant_int(Dtype::s64, 0, result);
   Value rows = b.reshape(b.convert(weights, accumulate_type(weights.dtype())), {numel(weights.dims()) / n, n});
   Value wrong = b.not_(b.and_(b.is_finite(rows), b.compare(Direction::ge, rows, 0)));
-  b.check_index(b.convert(b.reduce(Combine::or_, wrong, {0, 1}), Dtype::s64), 0, 1,
-                "probability tensor contains either `inf`, `nan` or element < 0");
+  b.check(wrong, Code::invalid_argument, "probability tensor contains either `inf`, `nan` or element < 0");
   Value empty = b.compare(Direction::le, b.sum(rows, {1}), 0);
-  b.check_index(b.convert(b.reduce(Combine::or_, empty, {0}), Dtype::s64), 0, 1,
-                "invalid multinomial distribution (sum of probabilities <= 0)");
+  b.check(empty, Code::invalid_argument, "invalid multinomial distribution (sum of probabilities <= 0)");
   bool races = !replacement || samples == 1;
   return b.reshape(races ? by_race(b, rows, samples) : by_running_sum(b, rows, samples), result);
 }

@@ -100,7 +100,8 @@ Elements elements(Build& b, const Value& x, int64_t dim, const Value& index, con
                   dims_text(src.dims()) + "]");
   }
   if (!b.ok()) return e;
-  e.index = checked_index(b, e.index, e.x.size(static_cast<int>(e.dim)), Negative::refused, e.dim);
+  e.index =
+      checked_index(b, e.index, e.x.size(static_cast<int>(e.dim)), Negative::refused, e.dim, Code::invalid_argument);
   int rank = e.index.rank();
   e.src = b.slice(e.src, Dims(rank, 0), e.index ? e.index.dims() : Dims(rank, 0), Dims(rank, 1));
   return e;
@@ -295,8 +296,9 @@ Value masked_scatter(Build& b, Value x, Value mask, Value source) {
   Value chosen = b.broadcast_to(mask, dims);
   int64_t available = numel(source.dims());
   Value count = running_sum(b, b.convert(b.flatten(chosen), Dtype::s64), 0);
-  b.check_index(b.slice_dim(count, 0, numel(dims) - 1, numel(dims)), 0, available + 1,
-                "masked_scatter: expected the number of elements of source to be at least the number of ones in mask");
+  Value chosen_count = b.slice_dim(count, 0, numel(dims) - 1, numel(dims));
+  b.check(b.compare(Direction::gt, chosen_count, static_cast<double>(available)), Code::invalid_argument,
+          "masked_scatter: expected the number of elements of source to be at least the number of ones in mask");
   if (available == 0) return self;
   Value at = b.clamp(b.constant_int(Dtype::s64, 0), b.sub(count, 1), b.constant_int(Dtype::s64, available - 1));
   return b.select(chosen, b.reshape(b.take(b.flatten(source), at, 0), dims), self);

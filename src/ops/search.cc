@@ -129,13 +129,17 @@ Value scalar_isin(Build& b, Scalar element, Value among, bool unique, bool inver
 TP_OP("aten::isin.Scalar_Tensor", scalar_isin);
 
 // Equal bins between min and max (of the data when both are the same); the last bin is closed.
+// Integers are counted in s64, as CUDA does; PyTorch's CPU refuses them.
 Value histc(Build& b, Value x, int64_t bins, Scalar min, Scalar max) {
-  if (!b.require_floating(x) || !b.require(bins > 0, "bins must be > 0")) return Value();
+  if (!x || !b.require(bins > 0, "bins must be > 0")) return Value();
+  bool whole = is_integral(x.dtype());
+  if (!whole && !b.require_floating(x)) return Value();
   if (!b.require(min.real() <= max.real(), "max must be larger than min") || is_complex(x.dtype())) return Value();
-  Dtype wide = accumulate_type(x.dtype());
+  Dtype wide = whole ? Dtype::s64 : accumulate_type(x.dtype());
   Value flat = b.flatten(b.convert(x, wide));
   if (numel(x.dims()) == 0) return b.constant_int(x.dtype(), 0, {bins});
-  Value low = b.constant(wide, min), high = b.constant(wide, max);
+  auto end = [&](const Scalar& n) { return whole ? b.constant_int(wide, n.integer()) : b.constant(wide, n); };
+  Value low = end(min), high = end(max);
   if (min.real() == max.real()) {
     low = b.reduce(Combine::minimum, flat, {0});
     high = b.reduce(Combine::maximum, flat, {0});

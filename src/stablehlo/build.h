@@ -36,8 +36,7 @@ class Build {
   bool require_floating(const Value& x);
   // Hands the call to PyTorch's decomposition, then to the CPU.
   Value decline(std::string_view reason);
-  // A dimension number from -rank to rank-1, wrapped; IndexError in PyTorch's words otherwise. A scalar counts as
-  // rank 1.
+  // A dimension number from -rank to rank-1, wrapped; IndexError otherwise. A scalar counts as rank 1.
   int64_t wrap_dim(int64_t dim, int64_t rank);
   // The same for a list; an empty list means every dimension. Repeated ones are an error. Sorted.
   Dims wrap_dims(const Dims& dims, int64_t rank);
@@ -156,12 +155,13 @@ class Build {
   Value take_along(const Value& x, const Value& index, int64_t dim);
   // Sorts all operands by the first along `dim`; NaN counts as largest, as in PyTorch. Stable.
   Values sort(const Values& operands, int64_t dim, bool descending);
-  // Registers a device-side check that every index is in [low, high); an IndexError follows at the next host read.
-  // Returns the index clamped into range, so that nothing undefined is read.
-  Value check_index(const Value& index, int64_t low, int64_t high, std::string_view what);
+  // A check on the device: where `bad` (bool, any sizes) holds anywhere, the error follows at the next host read.
+  void check(const Value& bad, Code code, std::string_view text);
+  // Checks that every index is in [low, high), and returns it clamped into range, so that nothing undefined is read.
+  Value check_index(const Value& index, int64_t low, int64_t high, std::string_view text, Code code = Code::index);
   struct Check {
-    Value flag;  // bool scalar, true when out of range
-    std::string text;
+    Value flag;  // bool scalar
+    Error error;
   };
   std::vector<Check> take_checks() { return std::move(checks_); }
 

@@ -154,19 +154,25 @@ Values Build::sort(const Values& operands, int64_t dim, bool descending) {
   return projections(node);
 }
 
-Value Build::check_index(const Value& index, int64_t low, int64_t high, std::string_view what) {
+void Build::check(const Value& bad, Code code, std::string_view text) {
+  if (!ok() || !bad) return;
+  Value flag = reduce(Combine::or_, bad, iota_dims(bad.rank()));
+  if (flag) checks_.push_back({std::move(flag), make_error(code, std::string(text))});
+}
+
+Value Build::check_index(const Value& index, int64_t low, int64_t high, std::string_view text, Code code) {
   if (!ok() || !index) return Value();
   if (numel(index.dims()) == 0) return index;
   if (index->op == Op::constant && !index->runtime_number) {
     int64_t v = index->number.integer();
-    if (v < low || v >= high) return fail(Code::index, std::string(what));
+    if (v < low || v >= high) return fail(code, std::string(text));
     return index;
   }
   // Compared in 64 bits: the bound of a large table does not fit a small index dtype.
   Value wide = convert(index, Dtype::s64);
   Value bad = or_(compare(Direction::lt, wide, constant_int(Dtype::s64, low, wide.dims())),
                   compare(Direction::ge, wide, constant_int(Dtype::s64, high, wide.dims())));
-  checks_.push_back({reduce(Combine::or_, bad, iota_dims(bad.rank())), std::string(what)});
+  check(bad, code, text);
   int64_t top = std::max(high - 1, low);
   Value inside =
       minimum(maximum(wide, constant_int(Dtype::s64, low, wide.dims())), constant_int(Dtype::s64, top, wide.dims()));

@@ -63,11 +63,17 @@ Values read_list(Build& b, const c10::IValue& value) {
   return values;
 }
 
-OptionalValues read_optional_list(Build& b, const c10::IValue& value) {
+// Lists of optional tensors are indices: as on CUDA, those on the CPU are brought over.
+OptionalValues read_indices(Build& b, const c10::IValue& value) {
   OptionalValues values;
   for (const c10::IValue& element : value.toListRef()) {
-    bool present = element.isTensor() && element.toTensor().defined();
-    values.push_back(present ? std::optional<Value>(read(b, element.toTensor())) : std::nullopt);
+    if (!element.isTensor() || !element.toTensor().defined()) {
+      values.push_back(std::nullopt);
+      continue;
+    }
+    at::Tensor t = element.toTensor();
+    if (t.is_cpu()) t = t.to(at::Device(at::kPrivateUse1, static_cast<c10::DeviceIndex>(b.device())));
+    values.push_back(read(b, t));
   }
   return values;
 }
@@ -121,7 +127,7 @@ Arg read_arg(Build& b, const c10::IValue& value, const ArgSpec& spec) {
       return read(b, t);
     }
     case ArgKind::tensors: return read_list(b, value);
-    case ArgKind::optional_tensors: return read_optional_list(b, value);
+    case ArgKind::optional_tensors: return read_indices(b, value);
     case ArgKind::scalar: return to_scalar(value.toScalar());
     case ArgKind::integer: return value.isInt() ? value.toInt() : value.toSymInt().guard_int(__FILE__, __LINE__);
     case ArgKind::floating:

@@ -14,6 +14,7 @@ struct BoundArg {
   int position = -1;
   ArgSpec spec;
   c10::IValue fixed;  // the functional schema's default, where op_ or op.out has no such argument
+  int dtype_of = -1;  // position of the `out` whose dtype a factory takes
 };
 
 // True when a schema argument can be read as `spec`.

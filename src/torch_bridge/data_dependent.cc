@@ -34,6 +34,8 @@ at::Tensor on_host(const at::Tensor& t) { return t.is_privateuseone() ? to_host(
 
 // The written form of a functional result.
 at::Tensor& put(at::Tensor& out, const at::Tensor& result) {
+  TORCH_CHECK(out.scalar_type() == result.scalar_type(), "Expected out tensor to have dtype ", result.scalar_type(),
+              ", but got ", out.scalar_type(), " instead");
   if (out.sizes() != result.sizes()) out.resize_(result.sizes());
   return out.copy_(result);
 }

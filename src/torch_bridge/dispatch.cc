@@ -18,6 +18,7 @@
 #include "torch_bridge/generator.h"
 #include "torch_bridge/guard.h"
 #include "torch_bridge/loc.h"
+#include "torch_bridge/out_dtype.h"
 #include "torch_bridge/pending.h"
 #include "torch_bridge/runtime.h"
 #include "torch_bridge/storage.h"
@@ -44,6 +45,7 @@ struct BoundOp {
   bool may_overlap = false;       // takes a target whose elements share memory, as PyTorch's does
   int device_arg = -1;            // stack position of a factory's Device
   int generator_arg = -1;
+  OutDtype out_dtype = OutDtype::castable;
   std::string name;  // "aten::add_.Tensor"; outlives the kernel, since nodes point to it
   Counters* counters;
 };
@@ -103,9 +105,15 @@ Value fitted(Build& b, const Value& value, const at::Tensor& target, const Bound
   if (!value) return value;
   auto from = to_scalar_type(value.dtype());
   auto to = target.scalar_type();
-  if (!c10::canCast(from, to)) {
-    return b.fail(Code::invalid_argument, std::string("result type ") + c10::toString(from) +
-                                              " can't be cast to the desired output type " + c10::toString(to));
+  OutDtype rule = op.form == Form::out ? op.out_dtype : OutDtype::castable;
+  if (rule == OutDtype::exact && from != to) {
+    return b.fail(Code::invalid_argument, std::string("Expected out tensor to have dtype ") + c10::toString(from) +
+                                              ", but got " + c10::toString(to) + " instead");
+  }
+  if ((rule == OutDtype::castable || rule == OutDtype::joined) && !c10::canCast(from, to)) {
+    Code code = rule == OutDtype::joined ? Code::type : Code::invalid_argument;
+    return b.fail(code, std::string("result type ") + c10::toString(from) +
+                            " can't be cast to the desired output type " + c10::toString(to));
   }
   Dims sizes(target.sizes().data(), target.sizes().size());
   if (op.form == Form::in_place && !(value.dims() == sizes) && !(b.broadcast_dims(value.dims(), sizes) == sizes)) {
@@ -184,6 +192,10 @@ bool lower(const BoundOp& op, torch::jit::Stack* stack) {
 
   c10::SmallVector<Arg, 8> unpacked;
   for (const BoundArg& arg : op.args) {
+    if (arg.dtype_of >= 0) {
+      unpacked.emplace_back(to_dtype(args[arg.dtype_of].toTensor().scalar_type()));
+      continue;
+    }
     unpacked.push_back(read_arg(b, arg.position >= 0 ? args[arg.position] : arg.fixed, arg.spec));
   }
   Values values;
@@ -201,7 +213,7 @@ bool lower(const BoundOp& op, torch::jit::Stack* stack) {
     raise(std::move(error), op, args);
   }
   for (Build::Check& check : b.take_checks()) {
-    Error error = make_error(Code::index, std::move(check.text));
+    Error error = std::move(check.error);
     error.op = op.name;
     error.args = args_text(args, op.num_args);
     error.loc = record_loc();
@@ -296,6 +308,7 @@ std::optional<BoundOp> bind(const c10::FunctionSchema& schema, const c10::Functi
   op.name = full_name(schema.operator_name());
   op.counters = counters_of(op.name);
   op.may_overlap = writes_one_value(schema.operator_name().name);
+  op.out_dtype = out_dtype_of(schema.operator_name().name, schema.operator_name().overload_name);
   for (size_t i = 0; i < op.num_args; ++i) {
     if (writes_to(schema.arguments()[i])) op.writes.push_back(static_cast<int>(i));
   }
@@ -318,6 +331,8 @@ std::optional<BoundOp> bind(const c10::FunctionSchema& schema, const c10::Functi
       if (*schema.arguments()[arg.position].real_type() != *arguments[i].real_type()) return std::nullopt;
       bool written = writes_to(schema.arguments()[arg.position]);
       if (written && form == Form::out) return std::nullopt;
+    } else if (form == Form::out && arg.spec.kind == ArgKind::dtype) {
+      arg.dtype_of = op.writes.front();
     } else if (arguments[i].default_value()) {
       arg.fixed = *arguments[i].default_value();
     } else {
