@@ -114,9 +114,9 @@ def main(path: str) -> int:
         "PyTorch's own samples (OpInfo) on `tpu` with the CPU plugin against PyTorch's CPU, at OpInfo's tolerances; "
         "`make conformance` writes this page.",
         "",
-        "*lowered*: by our C++; *decomposed*: by PyTorch into ops that are; *cpu*: some call ran on the CPU; *failed*: a "
-        "result, dtype or error differs. A cell is the worst of results, in-place form, `out=` and gradient. A result "
-        "whose distance to the one in double precision is at most 1.1 times the CPU's is right, too. Skipped cases "
+        "*lowered*: by our C++; *decomposed*: by PyTorch into ops that are; *cpu*: some call ran on the CPU; *failed*: "
+        "a result, dtype or error differs. A cell is the worst of results, in-place form, `out=` and gradient. A "
+        "result that is at most 1.1 times as far from the one in double precision as the CPU's is right, too. Skipped cases "
         "(conformance/skips.toml) count as not right.",
         "",
         f"Commit {commit.stdout.strip()}.",

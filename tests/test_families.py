@@ -10,7 +10,13 @@ import torch
 import transformers as hf
 
 VOCAB = 96
-TEXT = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": VOCAB}
+TEXT = {
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "vocab_size": VOCAB,
+}
 GROUPED = {**TEXT, "num_key_value_heads": 2, "max_position_embeddings": 64}
 QUIET = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
 ENCODER = {**TEXT, **QUIET, "max_position_embeddings": 64}
@@ -149,7 +155,7 @@ FAMILIES: dict[str, tuple[Callable[[], torch.nn.Module], Callable[[], dict[str, 
         language,
     ),
     "gemma3": (
-        causal("gemma3_text", **GROUPED, head_dim=8, sliding_window=8, query_pre_attn_scalar=8, attn_logit_softcapping=None),
+        causal("gemma3_text", **GROUPED, head_dim=8, sliding_window=8, query_pre_attn_scalar=8),
         language,
     ),
     "mistral": (causal("mistral", **GROUPED, sliding_window=8), language),
@@ -198,8 +204,8 @@ FAMILIES: dict[str, tuple[Callable[[], torch.nn.Module], Callable[[], dict[str, 
     ),
     "modernbert": (
         model(
-            "ModernBertForSequenceClassification", "ModernBertConfig", **TEXT, max_position_embeddings=64, pad_token_id=0,
-            local_attention=8, bos_token_id=1, eos_token_id=2, cls_token_id=1, sep_token_id=2,
+            "ModernBertForSequenceClassification", "ModernBertConfig", **TEXT, max_position_embeddings=64,
+            pad_token_id=0, local_attention=8, bos_token_id=1, eos_token_id=2, cls_token_id=1, sep_token_id=2,
         ),
         classes,
     ),
@@ -224,8 +230,8 @@ FAMILIES: dict[str, tuple[Callable[[], torch.nn.Module], Callable[[], dict[str, 
     "dinov2": (model("Dinov2ForImageClassification", "Dinov2Config", **PICTURE, num_labels=4), pictures()),
     "swin": (
         model(
-            "SwinForImageClassification", "SwinConfig", **QUIET, image_size=16, patch_size=2, embed_dim=16, depths=[1, 1],
-            num_heads=[2, 4], window_size=4, num_labels=4, drop_path_rate=0.0,
+            "SwinForImageClassification", "SwinConfig", **QUIET, image_size=16, patch_size=2, embed_dim=16,
+            depths=[1, 1], num_heads=[2, 4], window_size=4, num_labels=4, drop_path_rate=0.0,
         ),
         pictures(),
     ),
@@ -241,9 +247,10 @@ FAMILIES: dict[str, tuple[Callable[[], torch.nn.Module], Callable[[], dict[str, 
     "sam": (sam, lambda: {"pixel_values": noise(1, 3, 32, 32), "input_points": noise(1, 1, 1, 2).abs() * 8}),
     "wav2vec2": (
         model(
-            "Wav2Vec2ForCTC", "Wav2Vec2Config", **TEXT, hidden_dropout=0.0, attention_dropout=0.0, activation_dropout=0.0,
-            feat_proj_dropout=0.0, final_dropout=0.0, layerdrop=0.0, conv_dim=[16, 16], conv_stride=[4, 4],
-            conv_kernel=[8, 4], num_feat_extract_layers=2, num_conv_pos_embeddings=4, num_conv_pos_embedding_groups=2,
+            "Wav2Vec2ForCTC", "Wav2Vec2Config", **TEXT, hidden_dropout=0.0, attention_dropout=0.0,
+            activation_dropout=0.0, feat_proj_dropout=0.0, final_dropout=0.0, layerdrop=0.0, conv_dim=[16, 16],
+            conv_stride=[4, 4], conv_kernel=[8, 4], num_feat_extract_layers=2, num_conv_pos_embeddings=4,
+            num_conv_pos_embedding_groups=2,
             mask_time_prob=0.0,
         ),
         lambda: {"input_values": noise(2, 320)},
@@ -288,7 +295,9 @@ def compare(make: Callable[[], torch.nn.Module], batch: dict) -> None:
         # Relative to the parameter's largest gradient: sums run in another order. Some are nothing but rounding, such
         # as those of a key's bias.
         scale = max(gradient.abs().max().item(), 1e-3 * largest)
-        torch.testing.assert_close(got[name] / scale, gradient / scale, rtol=1e-3, atol=1e-3, msg=lambda m, n=name: n + m)
+        torch.testing.assert_close(
+            got[name] / scale, gradient / scale, rtol=1e-3, atol=1e-3, msg=lambda m, n=name: n + m
+        )
 
 
 @pytest.mark.parametrize("name", FAMILIES)

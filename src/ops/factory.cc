@@ -24,7 +24,7 @@ Value range(Build& b, Scalar start, Scalar end, Scalar step, std::optional<Dtype
     for (Scalar* n : {&start, &end, &step}) *n = Scalar::of(n->integer());
   }
   double from = start.real(), to = end.real(), by = step.real();
-  if (!b.require(by != 0, "step must be nonzero")) return Value();
+  if (!b.require(by != 0, Code::value, "step must be nonzero")) return Value();
   if (!b.require(std::isfinite(from) && std::isfinite(to),
                  "unsupported range: " + std::to_string(from) + " -> " + std::to_string(to))) {
     return Value();

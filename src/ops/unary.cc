@@ -269,6 +269,7 @@ TP_OP("aten::isneginf", isneginf, Layout::pointwise);
 TP_OP("aten::signbit", signbit, Layout::pointwise);
 TP_OP("aten::nan_to_num", nan_to_num, Layout::pointwise);
 TP_OP("aten::_conj_physical", conj_physical, Layout::pointwise);
+TP_OP("aten::conj_physical", conj_physical, Layout::pointwise);
 TP_OP("aten::angle", angle, Layout::pointwise);
 TP_OP("aten::complex", make_complex, Layout::pointwise);
 TP_OP("aten::polar", polar, Layout::pointwise);

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 def install() -> None:
     """At registration: what must hold before a device is used."""
-    from torch_pjrt.integrations import accelerate
+    from torch_pjrt.integrations import accelerate, transformers
 
     accelerate.install()
+    transformers.install()
 
 
 def install_at_start() -> None:

@@ -1,17 +1,21 @@
-"""Accelerate 1.15 knows no device "tpu": it would choose the CPU, and device_map="auto" would stay there."""
+"""Accelerate 1.15 knows no device "tpu": it would choose the CPU, device_map="auto" would stay there, and save_state
+would leave its random state out."""
 
 from __future__ import annotations
 
+import functools
 from types import ModuleType
 from typing import Any
 
 import torch
 
+from torch_pjrt.integrations import random_state
 from torch_pjrt.integrations.hooks import when_imported
 
 
 def install() -> None:
-    """Waits for the two modules that must be changed."""
+    """Waits for the modules that must be changed."""
+    when_imported("accelerate.checkpointing", _patch_checkpointing)
     when_imported("accelerate.state", _patch_state)
     when_imported("accelerate.utils.modeling", _patch_modeling)
 
@@ -28,6 +32,43 @@ def _patch_state(state: ModuleType) -> None:
         return device
 
     partial_state.default_device = property(default_device)
+
+
+def _patch_checkpointing(checkpointing: ModuleType) -> None:
+    save, load = checkpointing.save_accelerator_state, checkpointing.load_accelerator_state
+
+    @functools.wraps(save)
+    def save_accelerator_state(
+        output_dir: str,
+        model_states: Any,
+        optimizers: Any,
+        schedulers: Any,
+        dataloaders: Any,
+        process_index: int,
+        *rest: Any,
+        **kwargs: Any,
+    ) -> Any:
+        result = save(output_dir, model_states, optimizers, schedulers, dataloaders, process_index, *rest, **kwargs)
+        random_state.save(output_dir, process_index)
+        return result
+
+    @functools.wraps(load)
+    def load_accelerator_state(
+        input_dir: str,
+        models: Any,
+        optimizers: Any,
+        schedulers: Any,
+        dataloaders: Any,
+        process_index: int,
+        *rest: Any,
+        **kwargs: Any,
+    ) -> Any:
+        result = load(input_dir, models, optimizers, schedulers, dataloaders, process_index, *rest, **kwargs)
+        random_state.load(input_dir, process_index)
+        return result
+
+    checkpointing.save_accelerator_state = save_accelerator_state
+    checkpointing.load_accelerator_state = load_accelerator_state
 
 
 def _patch_modeling(modeling: ModuleType) -> None:

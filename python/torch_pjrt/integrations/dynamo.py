@@ -1,7 +1,9 @@
-"""torch.compile without a backend: graphs on tpu go to ours, others to inductor as before. Written for torch 2.13."""
+"""torch.compile without a backend, or with inductor's: graphs on tpu go to ours, others to inductor as before. So what
+libraries ask for by name, as TrainingArguments(torch_compile=True) does, works too. Written for torch 2.13."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
@@ -12,30 +14,23 @@ from torch_pjrt.integrations.hooks import when_imported
 
 
 def install() -> None:
-    """Waits for the two modules of dynamo, which take a second to import."""
-    when_imported("torch._dynamo.backends.registry", _set_default_backend)
+    """Inductor's entry is changed now; dynamo takes a second to import, so its module is waited for."""
+    inductor = torch._TorchCompileInductorWrapper
+    inductor.__call__ = _by_device(inductor.__call__)  # type: ignore[method-assign]
     when_imported("torch._dynamo.device_interface", _register_interface)
 
 
-def _set_default_backend(registry: ModuleType) -> None:
-    # Only in the place of torch's own choice; the user's stays.
-    if registry.get_default_backend() == "inductor":
-        registry.set_default_backend(by_device)
+def _by_device(inductor: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(inductor)
+    def compile_graph(self: Any, gm: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> Any:
+        from torch_pjrt import compile
 
+        if compile.touches_tpu(gm, example_inputs):
+            # Modes and options were inductor's, which has checked them.
+            return compile.tpu_backend(gm, example_inputs)
+        return inductor(self, gm, example_inputs)
 
-def by_device(
-    gm: torch.fx.GraphModule,
-    example_inputs: Sequence[Any],
-    mode: str | None = None,
-    options: dict[str, Any] | None = None,
-) -> Callable[..., Any]:
-    """The default backend: "tpu" for a graph that has a tensor on tpu, else "inductor"."""
-    from torch_pjrt import compile
-
-    if compile.touches_tpu(gm, example_inputs):
-        # The options are inductor's.
-        return compile.tpu_backend(gm, example_inputs, mode=mode)
-    return torch._TorchCompileInductorWrapper(mode, options, None)(gm, example_inputs)
+    return compile_graph
 
 
 def _register_interface(module: ModuleType) -> None:
