@@ -115,9 +115,9 @@ def main(path: str) -> int:
         "`make conformance` writes this page.",
         "",
         "*lowered*: by our C++; *decomposed*: by PyTorch into ops that are; *cpu*: some call ran on the CPU; *failed*: "
-        "a result, dtype or error differs. A cell is the worst of results, in-place form, `out=` and gradient. A "
-        "result that is at most 1.1 times as far from the one in double precision as the CPU's is right, too. Skipped cases "
-        "(conformance/skips.toml) count as not right.",
+        "a result, dtype or error differs. A cell is the worst of results, in-place form, `out=` and gradient. "
+        "A result that is at most 1.1 times as far from the one in double precision as the CPU's is right, too. "
+        "Skipped cases (conformance/skips.toml) count as not right.",
         "",
         f"Commit {commit.stdout.strip()}.",
         "",
