@@ -42,11 +42,11 @@ def test_other_parts_are_missing(child: Child) -> None:
     code = """
 import torch
 try:
-    import torch_xla.runtime
+    import torch_xla.experimental
 except ModuleNotFoundError as error:
     print(error)
 """
-    assert ok(child, code) == "No module named 'torch_xla.runtime'"
+    assert ok(child, code) == "No module named 'torch_xla.experimental'"
 
 
 LIBRARIES = """
@@ -129,3 +129,84 @@ batch = {"p": Pair(torch.ones(1), "text"), "l": [torch.ones(1), (torch.ones(1),)
 print(type(moved["p"]).__name__, moved["p"].x.device, moved["p"].y, moved["l"][1][0].device, moved["n"])
 """
     assert ok(child, GUIDE + code) == "Pair tpu:0 text tpu:0 3"
+
+
+def test_todays_names(child: Child) -> None:
+    code = """
+import torch, torch_xla, torch_xla.runtime as xr, torch_xla.debug.metrics as met
+import torch_xla.distributed.xla_multiprocessing as xmp
+from torch_xla.amp import GradScaler, autocast
+device = torch_xla.device()
+assert torch_xla.devices()[0] == device and torch_xla.device_count() == xr.addressable_device_count() == 1
+assert (xr.world_size(), xr.global_ordinal(), xr.local_ordinal(), xr.global_device_count()) == (1, 0, 0, 1)
+assert xr.device_type() == "CPU" and not xr.is_spmd()
+with torch_xla.step():
+    x = torch.ones(3, device=device) * 2
+assert torch.tpu.compile_stats()["executions"] > 0
+calls = []
+xmp.spawn(lambda index, word: calls.append((index, word)), ("a",))
+torch_xla.launch(lambda index, word: calls.append((index, word)), args=("b",))
+assert calls == [(0, "a"), (0, "b")]
+try:
+    xmp.spawn(print, nprocs=4)
+except ValueError as error:
+    print(error)
+@torch_xla.compile(full_graph=True)
+def looks(x):
+    return x.sum().item()
+try:
+    looks(x)
+except RuntimeError:
+    print("refused")
+assert torch_xla.compile(lambda x: x + 1)(x).tolist() == [3, 3, 3]
+with autocast(device):
+    assert (torch.ones(2, 2, device=device) @ torch.ones(2, 2, device=device)).dtype == torch.bfloat16
+assert "tpu::executions" in met.counter_names() and "CompileTime" in met.metrics_report()
+met.clear_all()
+assert met.counter_value("tpu::compiles") == 0
+try:
+    torch_xla.no_such_name
+except AttributeError as error:
+    print(str(error)[:44])
+"""
+    lines = ok(child, code).splitlines()
+    assert lines[0].startswith("expected nprocs of None or 1") and lines[1] == "refused"
+    assert lines[2] == "torch_xla.no_such_name is not among the names"[:44]
+
+
+def test_batches_are_moved_while_the_program_computes(child: Child) -> None:
+    code = """
+import threading, time
+import torch
+read, where = [], set()
+class Loader:
+    def __iter__(self):
+        for i in range(6):
+            read.append(i); where.add(threading.current_thread().name)
+            yield torch.full((2,), i)
+    def __len__(self):
+        return 6
+loop = iter(pl.MpDeviceLoader(Loader(), "tpu:0", device_prefetch_size=2))
+first = next(loop)
+deadline = time.time() + 10
+while len(read) < 4 and time.time() < deadline:
+    time.sleep(0.01)
+time.sleep(0.2)
+# One is used, two wait, one is in the thread's hand.
+assert read == [0, 1, 2, 3], read
+assert [first.tolist()[0], *(x.tolist()[0] for x in loop)] == [0, 1, 2, 3, 4, 5]
+assert where == {"MpDeviceLoader"}
+broken = iter(pl.MpDeviceLoader((1 // (2 - i) for i in range(4)), "tpu:0"))
+assert next(broken) == 0 and next(broken) == 1
+try:
+    next(broken)
+except ZeroDivisionError:
+    print("raised")
+for batch in pl.MpDeviceLoader(Loader(), "tpu:0"):
+    break
+del batch, loop
+import gc; gc.collect()
+time.sleep(0.3)
+print([t.name for t in threading.enumerate() if t.name == "MpDeviceLoader"])
+"""
+    assert ok(child, GUIDE + code) == "raised\n[]"

@@ -1,5 +1,4 @@
-"""Serves `torch_xla.core.xla_model` and `torch_xla.distributed.parallel_loader` to programs that import them, when the
-real torch_xla is not installed.
+"""Serves torch_xla's names to programs that import them, when the real torch_xla is not installed.
 
 Transformers, Accelerate, Diffusers and PEFT take other paths when they see torch_xla, and those need the real one. So
 `importlib.util.find_spec("torch_xla")` finds nothing, imports by these libraries fail as if nothing were there, there
@@ -21,10 +20,15 @@ from torch_pjrt.integrations.hooks import when_imported
 _FOLDER = Path(__file__).with_name("xla")
 _FILES = {
     "torch_xla": "__init__.py",
+    "torch_xla.amp": "amp.py",
     "torch_xla.core": "core/__init__.py",
     "torch_xla.core.xla_model": "core/xla_model.py",
+    "torch_xla.debug": "debug/__init__.py",
+    "torch_xla.debug.metrics": "debug/metrics.py",
     "torch_xla.distributed": "distributed/__init__.py",
     "torch_xla.distributed.parallel_loader": "distributed/parallel_loader.py",
+    "torch_xla.distributed.xla_multiprocessing": "distributed/xla_multiprocessing.py",
+    "torch_xla.runtime": "runtime.py",
 }
 _NOT_FOR = {"accelerate", "diffusers", "peft", "transformers", "trl"}
 
