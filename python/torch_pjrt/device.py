@@ -367,6 +367,17 @@ def get_sync_debug_mode() -> int:
     return _C.get_sync_debug_mode()
 
 
+def set_detect_nan(enabled: bool) -> None:
+    """Checks the floating results of each op for NaN on the device: the next look at a value raises RuntimeError for the
+    first op that made one, with its types and the line of the user. Costs a reduction an op."""
+    _C.set_detect_nan(bool(enabled))
+
+
+def get_detect_nan() -> bool:
+    """See set_detect_nan."""
+    return _C.get_detect_nan()
+
+
 def __getattr__(name: str) -> Any:
     if name == "default_generators":
         return tuple(_C.default_generator(index) for index in range(device_count()))

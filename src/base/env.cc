@@ -21,7 +21,8 @@ constexpr Known kKnown[] = {
     {"TORCH_PJRT_CPU_DEVICES", "number of devices that the CPU plugin shows; default 1"},
     {"TORCH_PJRT_SYNC", "1 runs every op at once, so that an error rises where it happens"},
     {"TORCH_PJRT_LOC", "1 records the user's line for each op, so that late errors name it"},
-    {"TORCH_PJRT_DUMP", "folder that gets the StableHLO of each program"},
+    {"TORCH_PJRT_DUMP", "folder that gets the StableHLO and the readable graph, with your lines, of each program"},
+    {"TORCH_PJRT_DETECT_NAN", "1 raises for the first op whose result holds a NaN, naming its line"},
     {"TORCH_PJRT_VERBOSE", "1 logs what is loaded, compiled and cached"},
 };
 
@@ -44,6 +45,7 @@ Env read() {
   e.cache_dir = cache.empty() ? default_cache_dir() : truthy(cache) ? cache : "";
   e.cache_readonly = env_text("TORCH_PJRT_CACHE_READONLY");
   e.dump_dir = env_text("TORCH_PJRT_DUMP");
+  e.detect_nan = truthy(env_text("TORCH_PJRT_DETECT_NAN"));
   std::string limit = env_text("TORCH_PJRT_MEMORY_LIMIT");
   if (!limit.empty()) {
     e.memory_limit = parse_bytes(limit);

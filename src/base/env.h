@@ -16,6 +16,7 @@ struct Env {
   int cpu_devices = 1;         // TORCH_PJRT_CPU_DEVICES
   bool sync = false;           // TORCH_PJRT_SYNC: every op runs at once
   bool loc = false;            // TORCH_PJRT_LOC: late errors name the user's line
+  bool detect_nan = false;     // TORCH_PJRT_DETECT_NAN
   bool verbose = false;        // TORCH_PJRT_VERBOSE
 };
 

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 
 #include "base/env.h"
@@ -24,8 +25,15 @@ std::string cpu_features() {
   return "";
 }
 
-void dump_text(const std::string& text, const Digest& key) {
-  std::ofstream(env().dump_dir + "/" + key.hex() + ".mlir") << text;
+// Files of one program, named by its key. A folder that cannot be written costs one warning each, nothing else.
+void dump_program(const std::string& text, const std::string& graph, const Digest& key) {
+  std::error_code ignored;
+  std::filesystem::create_directories(env().dump_dir, ignored);
+  std::string base = env().dump_dir + "/" + key.hex();
+  std::ofstream module(base + ".mlir");
+  module << text;
+  if (!graph.empty()) std::ofstream(base + ".txt") << graph;
+  if (!module) log_warning("TORCH_PJRT_DUMP: " + base + ".mlir could not be written");
 }
 
 }  // namespace
@@ -46,11 +54,11 @@ Digest Compiler::key_of(const std::string& text, const std::string& options) con
   return hasher.digest();
 }
 
-Result<LoadedExecutable> Compiler::compile(const std::string& text, Device device) {
+Result<LoadedExecutable> Compiler::compile(const std::string& text, Device device, const std::string& graph) {
   auto start = std::chrono::steady_clock::now();
   std::string options = CompileOptions::single_device(device.id(), /*allow_excess_precision=*/false).serialize();
   Digest key = key_of(text, options);
-  if (!env().dump_dir.empty()) dump_text(text, key);
+  if (!env().dump_dir.empty()) dump_program(text, graph, key);
   if (disk_) {
     if (std::optional<std::string> bytes = disk_->get(key)) {
       Result<LoadedExecutable> loaded = client_.deserialize(*bytes);

@@ -21,7 +21,8 @@ class Compiler {
   // `disk` may be null.
   Compiler(Client& client, std::unique_ptr<DiskCache> disk);
 
-  Result<LoadedExecutable> compile(const std::string& text, Device device);
+  // `graph` is what TORCH_PJRT_DUMP writes beside the text, for people.
+  Result<LoadedExecutable> compile(const std::string& text, Device device, const std::string& graph = "");
   const CompileStats& stats() const { return stats_; }
   void reset_stats();
 

@@ -7,6 +7,7 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "stablehlo/build.h"
+#include "stablehlo/dump.h"
 
 namespace tp {
 namespace {
@@ -276,9 +277,22 @@ Result<std::shared_ptr<LoadedProgram>> Runner::program_for(const Region& region,
   return loaded;
 }
 
+namespace {
+
+// The region for TORCH_PJRT_DUMP: its leaves are the arguments.
+std::string readable(const Region& region) {
+  if (env().dump_dir.empty()) return "";
+  Values nodes, leaves;
+  for (Node* node : region.order) nodes.emplace_back(node);
+  for (Node* leaf : region.leaves) leaves.emplace_back(leaf);
+  return dump(nodes, leaves, /*origins=*/true);
+}
+
+}  // namespace
+
 Result<std::shared_ptr<LoadedProgram>> Runner::load(Program program, const Region& region, int device) {
   auto loaded = std::make_shared<LoadedProgram>();
-  TP_TRY(loaded->executable, compiler_->compile(program.text, devices_[device]));
+  TP_TRY(loaded->executable, compiler_->compile(program.text, devices_[device], readable(region)));
   Result<CompiledMemoryStats> memory = loaded->executable.executable().memory_stats();
   if (memory.ok()) loaded->memory = memory.value();
   loaded->has_result.assign(region.order.size(), 0);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "base/loc.h"
 #include "stablehlo/attributes.h"
 
 namespace tp {
@@ -93,8 +94,14 @@ std::string attributes(const Node& n) {
   }
 }
 
+std::string origin(const Node& node) {
+  std::string place = loc_text(node.loc);
+  return std::string("  # ") + node.aten + (place.empty() ? "" : " ") + place;
+}
+
 class Dumper {
  public:
+  explicit Dumper(bool origins) : origins_(origins) {}
   void number(const Node* node) { names_.emplace(node, "%" + std::to_string(names_.size())); }
 
   void visit(const Node* node) {
@@ -109,6 +116,7 @@ class Dumper {
     if (used == 0 && !more.empty()) more = more.substr(1);  // no comma after the name
     out_ += more + " : " + type_text(node->type);
     for (const Type& type : node->more_types) out_ += ", " + type_text(type);
+    if (origins_ && *node->aten) out_ += origin(*node);
     out_ += "\n";
   }
 
@@ -128,12 +136,13 @@ class Dumper {
 
   std::unordered_map<const Node*, std::string> names_;
   std::string out_;
+  bool origins_;
 };
 
 }  // namespace
 
-std::string dump(const Values& results, const Values& arguments) {
-  Dumper dumper;
+std::string dump(const Values& results, const Values& arguments, bool origins) {
+  Dumper dumper(origins);
   for (const Value& v : arguments) {
     if (v && v->op == Op::leaf) dumper.number(v.get());
   }

@@ -180,6 +180,12 @@ void push_results(const BoundOp& op, Values values, int device, torch::jit::Stac
   for (c10::IValue& result : results) stack->push_back(std::move(result));
 }
 
+// The first op with a NaN in its results is the one that is told: checks are raised in the order of the calls.
+void check_for_nan(Build& b, const Value& value) {
+  if (!value || !(is_floating(value.dtype()) || is_complex(value.dtype())) || numel(value.dims()) == 0) return;
+  b.check(b.is_nan(value), Code::invalid_argument, "the result holds a NaN");
+}
+
 // Lowers the call; false when the lowering declined, with the stack as it was.
 bool lower(const BoundOp& op, torch::jit::Stack* stack) {
   c10::IValue* args = stack->data() + stack->size() - op.num_args;
@@ -200,6 +206,9 @@ bool lower(const BoundOp& op, torch::jit::Stack* stack) {
   }
   Values values;
   if (b.ok()) values = op.entry->lower(b, unpacked.data());
+  if (b.ok() && detect_nan()) {
+    for (const Value& value : values) check_for_nan(b, value);
+  }
   if (b.ok() && op.form == Form::functional && !op.writes.empty()) {
     write_back(b, op, Values(values.begin() + op.num_returns, values.end()), args);
     values.resize(op.num_returns);

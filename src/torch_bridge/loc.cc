@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/env.h"
+#include "torch_bridge/runtime.h"
 
 namespace tp::bridge {
 namespace {
@@ -54,7 +55,7 @@ Loc innermost_user_line() {
 }  // namespace
 
 Loc record_loc() {
-  if (!env().loc) return 0;
+  if (!env().loc && env().dump_dir.empty() && !detect_nan()) return 0;
   if (!Py_IsInitialized() || !PyGILState_GetThisThreadState()) return 0;
   PyGILState_STATE state = PyGILState_Ensure();
   Loc loc = innermost_user_line();

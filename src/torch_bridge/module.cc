@@ -190,6 +190,8 @@ void bind_statistics(py::module_& m) {
   m.def("fallback_mode", [] { return fallback_mode() == FallbackMode::error ? "error" : "warn"; });
   m.def("set_sync_debug_mode", &set_sync_debug_mode);
   m.def("get_sync_debug_mode", &sync_debug_mode);
+  m.def("set_detect_nan", &set_detect_nan);
+  m.def("get_detect_nan", &detect_nan);
 }
 
 void bind_capture(py::module_& m) {

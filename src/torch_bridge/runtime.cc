@@ -1,5 +1,7 @@
 #include "torch_bridge/runtime.h"
 
+#include "base/env.h"
+
 #include <c10/util/Exception.h>
 #include <pthread.h>
 
@@ -13,6 +15,7 @@ std::atomic<bool> g_forked{false};  // set in a child forked after the client wa
 void (*g_lazy_init)() = nullptr;
 std::atomic<FallbackMode> g_fallback_mode{FallbackMode::warn};
 std::atomic<int> g_sync_debug_mode{0};
+std::atomic<int> g_detect_nan{-1};  // -1: as the environment says
 
 void after_fork_in_child() {
   if (g_runner.load()) g_forked = true;
@@ -54,6 +57,12 @@ void set_sync_debug_mode(int mode) {
   g_sync_debug_mode = mode;
 }
 int sync_debug_mode() { return g_sync_debug_mode; }
+
+void set_detect_nan(bool detect) { g_detect_nan = detect; }
+bool detect_nan() {
+  int wanted = g_detect_nan.load(std::memory_order_relaxed);
+  return wanted < 0 ? env().detect_nan : wanted != 0;
+}
 
 void note_host_sync(const char* what) {
   int mode = g_sync_debug_mode.load(std::memory_order_relaxed);

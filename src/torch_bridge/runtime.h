@@ -25,6 +25,9 @@ FallbackMode fallback_mode();
 // 0 off, 1 warn, 2 error: at every host read.
 void set_sync_debug_mode(int mode);
 int sync_debug_mode();
+// Whether each op's floating results are checked for NaN. From TORCH_PJRT_DETECT_NAN at first.
+void set_detect_nan(bool detect);
+bool detect_nan();
 // Warns or throws by sync_debug_mode.
 void note_host_sync(const char* what);
 
