@@ -368,8 +368,8 @@ def get_sync_debug_mode() -> int:
 
 
 def set_detect_nan(enabled: bool) -> None:
-    """Checks the floating results of each op for NaN on the device: the next look at a value raises RuntimeError for the
-    first op that made one, with its types and the line of the user. Costs a reduction an op."""
+    """Checks the floating results of each op for NaN on the device: the next look at a value raises RuntimeError for
+    the first op that made one, with its types and the line of the user. Costs a reduction an op."""
     _C.set_detect_nan(bool(enabled))
 
 

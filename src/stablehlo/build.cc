@@ -92,8 +92,28 @@ bool Build::all_present(const Values& values) {
   return ok();
 }
 
+namespace {
+
+// Operations whose node may get further results, or that are leaves already.
+bool stays_when_empty(Op op) {
+  switch (op) {
+    case Op::leaf:
+    case Op::constant:
+    case Op::project:
+    case Op::sort:
+    case Op::optimization_barrier:
+    case Op::composite:
+    case Op::custom_call: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
 Value Build::make(Op op, Type type, Inputs inputs, uint8_t kind, Dims ints) {
   if (!ok()) return Value();
+  // Nothing is computed for no elements: a remainder of them ends the process in XLA's CPU compiler (API 0.115).
+  if (numel(type.dims) == 0 && !stays_when_empty(op)) return make(Op::constant, std::move(type), {});
   Value value = new_node(op, std::move(type), std::move(inputs));
   value->kind = kind;
   value->ints = std::move(ints);
