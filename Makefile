@@ -50,7 +50,9 @@ test-core: $(DONE)/build
 
 test-python: $(DONE)/test $(DONE)/package
 	$(call say,Python tests)
-	@$(BIN)/python -m pytest tests conformance
+	@$(BIN)/python -m pytest tests
+	$(call say,a part of PyTorch's own samples (make conformance runs all))
+	@$(BIN)/python -m pytest conformance -n $(JOBS) -q
 
 # Hours on two cores. RESULTS may hold the lines of an earlier, interrupted run.
 PART ?= 1/1

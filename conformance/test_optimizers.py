@@ -25,20 +25,18 @@ def parameters_after_steps(info: Any, options: dict[str, Any], device: str) -> l
     gradients = torch.Generator().manual_seed(1)
 
     def step() -> torch.Tensor:
-        loss = torch.zeros((), device=device)
-        for parameter in parameters:
-            gradient = torch.randn(parameter.shape, generator=gradients).to(device)
-            parameter.grad = gradient
-            loss = loss + (parameter.detach() * gradient).sum()
+        optimizer.zero_grad()
+        loss = sum((parameter - 1).square().sum() for parameter in parameters)
+        loss.backward()
         return loss
 
     for _ in range(STEPS):
-        if info.step_requires_closure:
-            gradients.manual_seed(1)  # a line search calls often: always the same function
+        if info.step_requires_closure:  # searches along a line: it needs a function and its own gradient
             optimizer.step(step)
-        else:
-            step()
-            optimizer.step()
+            continue
+        for parameter in parameters:
+            parameter.grad = torch.randn(parameter.shape, generator=gradients).to(device)
+        optimizer.step()
     return parameters
 
 
