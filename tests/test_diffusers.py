@@ -6,27 +6,14 @@ import copy
 
 import diffusers
 import pytest
+import tiny
 import torch
 import transformers
 
 
-def unet() -> diffusers.UNet2DModel:
-    return diffusers.UNet2DModel(
-        sample_size=8,
-        in_channels=3,
-        out_channels=3,
-        layers_per_block=1,
-        norm_num_groups=4,
-        block_out_channels=(8, 16),
-        down_block_types=("DownBlock2D", "AttnDownBlock2D"),
-        up_block_types=("AttnUpBlock2D", "UpBlock2D"),
-        attention_head_dim=4,
-    )
-
-
 def plain(scheduler: diffusers.SchedulerMixin) -> diffusers.DiffusionPipeline:
     kind = diffusers.DDIMPipeline if isinstance(scheduler, diffusers.DDIMScheduler) else diffusers.DDPMPipeline
-    return kind(unet=unet(), scheduler=scheduler)
+    return kind(unet=tiny.unet(), scheduler=scheduler)
 
 
 def text_encoder() -> transformers.CLIPTextModel:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 
 import pytest
+import tiny
 import torch
 import transformers
 
@@ -151,20 +152,7 @@ def test_unet_and_vae_equal_the_cpus():
 def test_diffusion_pipelines_give_the_cpus_image(scheduler):
     diffusers = pytest.importorskip("diffusers")
 
-    def unet():
-        return diffusers.UNet2DModel(
-            sample_size=8,
-            in_channels=3,
-            out_channels=3,
-            layers_per_block=1,
-            norm_num_groups=4,
-            block_out_channels=(8, 16),
-            down_block_types=("DownBlock2D", "AttnDownBlock2D"),
-            up_block_types=("AttnUpBlock2D", "UpBlock2D"),
-            attention_head_dim=4,
-        )
-
-    models = dict(zip(("cpu", "tpu"), on_both(unet), strict=True))
+    models = dict(zip(("cpu", "tpu"), on_both(tiny.unet), strict=True))
 
     def image(device: str) -> torch.Tensor:
         noise = torch.Generator().manual_seed(3)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
+import tiny
 import torch
 import transformers
 
@@ -49,15 +50,7 @@ def tokens(generator):
 
 def llama(checkpointing: bool = False):
     def make():
-        config = transformers.LlamaConfig(
-            hidden_size=32,
-            intermediate_size=64,
-            num_hidden_layers=2,
-            num_attention_heads=4,
-            num_key_value_heads=2,
-            vocab_size=96,
-        )
-        model = transformers.LlamaForCausalLM(config)
+        model = tiny.llama()
         if checkpointing:
             model.gradient_checkpointing_enable()
         return model
@@ -115,22 +108,6 @@ def pictures(generator):
     }
 
 
-def unet():
-    import diffusers
-
-    return diffusers.UNet2DModel(
-        sample_size=8,
-        in_channels=3,
-        out_channels=3,
-        layers_per_block=1,
-        norm_num_groups=4,
-        block_out_channels=(8, 16),
-        down_block_types=("DownBlock2D", "AttnDownBlock2D"),
-        up_block_types=("AttnUpBlock2D", "UpBlock2D"),
-        attention_head_dim=4,
-    )
-
-
 def noisy_pictures(generator):
     return {
         "clean": torch.randn(4, 3, 8, 8, generator=generator),
@@ -170,7 +147,7 @@ TASKS = {
     "bert": Task(bert, sentences, labelled_loss, reads=1),
     "vit": Task(vit, pictures, labelled_loss),
     "resnet": Task(resnet, pictures, labelled_loss, **SGD),
-    "unet": Task(unet, noisy_pictures, denoising_loss),
+    "unet": Task(tiny.unet, noisy_pictures, denoising_loss),
 }
 
 

@@ -23,6 +23,23 @@ def llama(**more) -> transformers.LlamaForCausalLM:
     return transformers.LlamaForCausalLM(config)
 
 
+def unet():
+    """A Diffusers UNet for 8 x 8 pictures of three channels, with attention."""
+    import diffusers
+
+    return diffusers.UNet2DModel(
+        sample_size=8,
+        in_channels=3,
+        out_channels=3,
+        layers_per_block=1,
+        norm_num_groups=4,
+        block_out_channels=(8, 16),
+        down_block_types=("DownBlock2D", "AttnDownBlock2D"),
+        up_block_types=("AttnUpBlock2D", "UpBlock2D"),
+        attention_head_dim=4,
+    )
+
+
 class Sentences(torch.utils.data.Dataset):
     """Random token rows, each its own label."""
 

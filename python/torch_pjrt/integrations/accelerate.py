@@ -4,6 +4,7 @@ would leave its random state out."""
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -35,26 +36,15 @@ def _patch_state(state: ModuleType) -> None:
 
 
 def _patch_checkpointing(checkpointing: ModuleType) -> None:
-    save, load = checkpointing.save_accelerator_state, checkpointing.load_accelerator_state
+    for name, ours in (("save_accelerator_state", random_state.save), ("load_accelerator_state", random_state.load)):
+        setattr(checkpointing, name, _followed_by(getattr(checkpointing, name), ours))
 
-    @functools.wraps(save)
-    def save_accelerator_state(
-        output_dir: str,
-        model_states: Any,
-        optimizers: Any,
-        schedulers: Any,
-        dataloaders: Any,
-        process_index: int,
-        *rest: Any,
-        **kwargs: Any,
-    ) -> Any:
-        result = save(output_dir, model_states, optimizers, schedulers, dataloaders, process_index, *rest, **kwargs)
-        random_state.save(output_dir, process_index)
-        return result
 
-    @functools.wraps(load)
-    def load_accelerator_state(
-        input_dir: str,
+def _followed_by(before: Callable[..., Any], ours: Callable[[str, int], None]) -> Callable[..., Any]:
+    # Saving and loading begin with the same six arguments.
+    @functools.wraps(before)
+    def both(
+        folder: str,
         models: Any,
         optimizers: Any,
         schedulers: Any,
@@ -63,12 +53,11 @@ def _patch_checkpointing(checkpointing: ModuleType) -> None:
         *rest: Any,
         **kwargs: Any,
     ) -> Any:
-        result = load(input_dir, models, optimizers, schedulers, dataloaders, process_index, *rest, **kwargs)
-        random_state.load(input_dir, process_index)
+        result = before(folder, models, optimizers, schedulers, dataloaders, process_index, *rest, **kwargs)
+        ours(folder, process_index)
         return result
 
-    checkpointing.save_accelerator_state = save_accelerator_state
-    checkpointing.load_accelerator_state = load_accelerator_state
+    return both
 
 
 def _patch_modeling(modeling: ModuleType) -> None:
