@@ -1,16 +1,19 @@
 """PyTorch's own operator, module, optimizer and foreach samples on tpu against the CPU.
 
-Without options a fixed tenth of the cases runs, which is CI's part; --all runs every one, and --part 2/5 the second
+Without options a fixed twentieth of the cases runs, which is CI's part; --all runs every one, and --part 2/5 the second
 fifth of what is chosen. Ops may run on the CPU here: the outcome of a case says so.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 import zlib
 
-os.environ.setdefault("TORCH_PJRT_CACHE_DIR", tempfile.mkdtemp(prefix="torch-pjrt-conformance-"))
+# Before torch: it loads the device, which reads this once. Workers of xdist find it set.
+_given = "TORCH_PJRT_CACHE_DIR" in os.environ
+os.environ.setdefault("TORCH_PJRT_CACHE_DIR", "" if _given else tempfile.mkdtemp(prefix="torch-pjrt-conformance-"))
 
 import pytest
 
@@ -20,6 +23,11 @@ CI_SHARE = 20  # one case of this many
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="all conformance cases, not the fixed part that CI runs")
     parser.addoption("--part", default="1/1", help="I/N: the I-th of N parts of the conformance cases")
+
+
+def pytest_unconfigure() -> None:
+    if not _given:
+        shutil.rmtree(os.environ["TORCH_PJRT_CACHE_DIR"], ignore_errors=True)
 
 
 def _number(item: pytest.Item) -> int:
