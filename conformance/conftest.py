@@ -11,10 +11,6 @@ import shutil
 import tempfile
 import zlib
 
-# Before torch: it loads the device, which reads this once. Workers of xdist find it set.
-_given = "TORCH_PJRT_CACHE_DIR" in os.environ
-os.environ.setdefault("TORCH_PJRT_CACHE_DIR", "" if _given else tempfile.mkdtemp(prefix="torch-pjrt-conformance-"))
-
 import pytest
 
 CI_SHARE = 20  # one case of this many
@@ -25,9 +21,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--part", default="1/1", help="I/N: the I-th of N parts of the conformance cases")
 
 
-def pytest_unconfigure() -> None:
-    if not _given:
-        shutil.rmtree(os.environ["TORCH_PJRT_CACHE_DIR"], ignore_errors=True)
+_made = pytest.StashKey[str]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # Before the cases import torch: it loads the device, which reads this once. Workers of xdist find it set.
+    if "TORCH_PJRT_CACHE_DIR" not in os.environ:
+        config.stash[_made] = os.environ["TORCH_PJRT_CACHE_DIR"] = tempfile.mkdtemp(prefix="torch-pjrt-conformance-")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    folder = config.stash.get(_made, None)
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _number(item: pytest.Item) -> int:
