@@ -8,7 +8,7 @@ import transformers
 VOCAB = 96
 
 
-def llama(**more) -> transformers.LlamaForCausalLM:
+def llama(vocab: int = VOCAB, **more) -> transformers.LlamaForCausalLM:
     """Two layers, always the same weights."""
     torch.manual_seed(0)
     config = transformers.LlamaConfig(
@@ -17,7 +17,7 @@ def llama(**more) -> transformers.LlamaForCausalLM:
         num_hidden_layers=2,
         num_attention_heads=4,
         num_key_value_heads=2,
-        vocab_size=VOCAB,
+        vocab_size=vocab,
         **more,
     )
     return transformers.LlamaForCausalLM(config)

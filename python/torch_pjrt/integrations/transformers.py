@@ -1,4 +1,5 @@
-"""Transformers 5.24 saves random states in Trainer's checkpoints for the devices that it knows; tpu is none of them."""
+"""Transformers 5.24 saves random states in Trainer's checkpoints for the devices that it knows, and pads the batches of
+its continuous batching for CUDA only; tpu is none of those."""
 
 from __future__ import annotations
 
@@ -12,8 +13,16 @@ from torch_pjrt.integrations.hooks import when_imported
 
 
 def install() -> None:
-    """Waits for the module that must be changed."""
+    """Waits for the modules that must be changed."""
     when_imported("transformers.trainer", _patch_trainer)
+    when_imported("transformers.generation.continuous_batching.continuous_api", _patch_continuous_batching)
+
+
+def _patch_continuous_batching(module: ModuleType) -> None:
+    # This imports Transformers, so not earlier.
+    from torch_pjrt.integrations import continuous_batching
+
+    continuous_batching.patch(module)
 
 
 def _patch_trainer(module: ModuleType) -> None:
