@@ -30,7 +30,8 @@ set_target_properties(
              BUILD_RPATH "${TP_TORCH_DIR}/lib"
              INSTALL_RPATH "$ORIGIN/../../../torch/lib")
 target_include_directories(torch_bridge SYSTEM PRIVATE "${TP_TORCH_DIR}/include"
-                                                       "${TP_TORCH_DIR}/include/torch/csrc/api/include")
+                                                       "${TP_TORCH_DIR}/include/torch/csrc/api/include"
+                                                       "${TP_TORCH_DIR}/include/kineto")
 target_compile_definitions(torch_bridge PRIVATE _GLIBCXX_USE_CXX11_ABI=${torch_abi} TP_VERSION="${PROJECT_VERSION}")
 # -fpch-preprocess lets ccache see through the precompiled header.
 target_compile_options(torch_bridge PRIVATE -fpch-preprocess)

@@ -40,6 +40,34 @@ def test_numbers_pass_the_trap(trap):
     assert (x + 1).tolist() == [2.0, math.inf, 1.0]
 
 
+def test_an_out_of_memory_error_lists_the_largest_tensors(child: Child, tmp_path):
+    code = """
+import torch
+def weights():
+    return [torch.ones(4 << 20).to("tpu") for _ in range(2)]
+def activations():
+    x = torch.ones(2 << 20, device="tpu") * 3
+    torch.tpu.synchronize()
+    return x
+held = weights(), activations(), torch.ones(5).to("tpu")
+try:
+    torch.ones(16 << 20).to("tpu")
+except torch.OutOfMemoryError as error:
+    print(error)
+held = None
+print(torch.ones(8 << 20, device="tpu").mul(2).sum().item())
+"""
+    (tmp_path / "program.py").write_text(code)
+    done = child(f"import runpy; runpy.run_path({str(tmp_path / 'program.py')!r})", TORCH_PJRT_MEMORY_LIMIT="64MiB")
+    rows = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    at = rows.index("tpu:0 holds 40.0 MiB:")
+    # Python 3.11 has a frame for the list, later ones none.
+    assert rows[at + 1].startswith("32.0 MiB 2 x f32[4194304] program.py:4 in ")
+    assert rows[at + 2].startswith("8.0 MiB f32[2097152] program.py:6 in activations")
+    assert rows[at + 3].startswith("0.0 MiB f32[5]")
+    assert rows[-1] == str(float(16 << 20)), done.stdout + done.stderr
+
+
 def test_without_the_trap_a_nan_is_a_number():
     assert torch.tensor([-1.0]).to("tpu").sqrt().isnan().item()
 

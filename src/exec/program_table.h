@@ -15,6 +15,8 @@ struct LoadedProgram {
   LoadedExecutable executable;
   CompiledMemoryStats memory;
   std::vector<uint8_t> has_result;  // by region order
+  std::string name;                 // the ops that the user called: "aten::mm, aten::relu"
+  int64_t nodes = 0;
 };
 
 // What is known of one structure.

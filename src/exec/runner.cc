@@ -53,6 +53,9 @@ void keep_leaves(Region& region, const Node* node) {
   }
 }
 
+// Characters after which a program's name ends.
+constexpr size_t kLongName = 100;
+
 constexpr int64_t kDiskCacheBytes = int64_t{8} << 30;
 
 }  // namespace
@@ -102,8 +105,10 @@ Result<Value> Runner::upload(const void* data, const Type& type, int device) {
     return make_error(Code::out_of_memory, "plugin " + plugin_->name() + " out of memory. needed " + gib(type.bytes()) +
                                                ", free " + gib(account.free()));
   }
+  int64_t begin = trace_->recording() ? Trace::now() : 0;
   TP_TRY(Buffer buffer, client_->buffer_from_host(data, type.dtype, type.dims, devices_[device]));
   ++stats_.uploads;
+  if (begin) trace_->add({Span::Kind::upload, device, "Memcpy HtoD", begin, Trace::now(), type.bytes()});
   return new_leaf(type, adopt(std::move(buffer), type, device), device);
 }
 
@@ -118,8 +123,12 @@ Status Runner::download(Node* leaf, void* destination, size_t bytes) {
   }
   auto* held = dynamic_cast<DeviceBuffer*>(keep.get());
   if (!held) return make_error(Code::failed_precondition, "a value of a captured graph has no bytes yet");
+  int64_t begin = trace_->recording() ? Trace::now() : 0;
   TP_TRY(Done copied, held->buffer().copy_to_host_sync(destination, bytes));
   (void)copied;
+  if (begin) {
+    trace_->add({Span::Kind::download, leaf->device, "Memcpy DtoH", begin, Trace::now(), static_cast<int64_t>(bytes)});
+  }
   return raise_checks();
 }
 
@@ -288,11 +297,31 @@ std::string readable(const Region& region) {
   return dump(nodes, leaves, /*origins=*/true);
 }
 
+// What a profiler calls the program: the ops that the user called, in the order of their first calls.
+std::string users_ops(const Region& region) {
+  std::vector<std::string_view> seen;
+  std::string name;
+  for (const Node* node : region.order) {
+    if (!*node->aten || std::find(seen.begin(), seen.end(), node->aten) != seen.end()) continue;
+    if (name.size() > kLongName) return name + ", ...";
+    seen.push_back(node->aten);
+    if (!name.empty()) name += ", ";
+    name += node->aten;
+  }
+  return name.empty() ? "copy" : name;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<LoadedProgram>> Runner::load(Program program, const Region& region, int device) {
   auto loaded = std::make_shared<LoadedProgram>();
+  int64_t begin = trace_->recording() ? Trace::now() : 0;
   TP_TRY(loaded->executable, compiler_->compile(program.text, devices_[device], readable(region)));
+  loaded->name = users_ops(region);
+  loaded->nodes = static_cast<int64_t>(region.order.size());
+  if (begin) {
+    trace_->add({Span::Kind::compile, device, "compile " + loaded->name, begin, Trace::now(), loaded->nodes});
+  }
   Result<CompiledMemoryStats> memory = loaded->executable.executable().memory_stats();
   if (memory.ok()) loaded->memory = memory.value();
   loaded->has_result.assign(region.order.size(), 0);
@@ -301,6 +330,17 @@ Result<std::shared_ptr<LoadedProgram>> Runner::load(Program program, const Regio
   program.text.shrink_to_fit();
   loaded->program = std::move(program);
   return loaded;
+}
+
+// All outputs of a program are there at the same time.
+void Runner::trace_launch(const LoadedProgram& loaded, const Buffer& output, int64_t launched, int device) {
+  Result<Event> ready = output.ready_event();
+  if (!ready.ok()) return;
+  Span span{Span::Kind::program, device, loaded.name, launched, 0, loaded.nodes};
+  (void)std::move(ready.value()).on_ready([trace = trace_, span = std::move(span)](Status) mutable {
+    span.end = Trace::now();
+    trace->add(std::move(span));
+  });
 }
 
 Status Runner::check_memory(const LoadedProgram& loaded, size_t withheld, int device) {
@@ -333,11 +373,13 @@ Result<std::vector<Buffer>> Runner::launch(LoadedProgram& loaded, std::vector<PJ
            client_->buffer_from_host(words.data(), Dtype::s32, Dims{static_cast<int64_t>(words.size())}, where));
     arguments.push_back(packed.get());
   }
+  int64_t launched = trace_->recording() ? Trace::now() : 0;
   ExecuteOptions options;
   options.non_donatable = kept;
   Event finished;
   TP_TRY(std::vector<Buffer> outputs, loaded.executable.execute(arguments, options, &finished));
   ++stats_.executions;
+  if (launched && !outputs.empty()) trace_launch(loaded, outputs[0], launched, device);
   std::deque<Event>& flying = in_flight_[device];
   flying.push_back(std::move(finished));
   if (flying.size() > kMaxInFlight) {

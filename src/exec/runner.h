@@ -11,6 +11,7 @@
 
 #include "exec/device_buffer.h"
 #include "exec/program_table.h"
+#include "exec/trace.h"
 
 namespace tp {
 
@@ -79,6 +80,7 @@ class Runner {
   MemoryAccount& memory(int device) { return *accounts_[device]; }
   int64_t total_memory(int device) const { return totals_[device]; }
   const RunnerStats& stats() const { return stats_; }
+  Trace& trace() { return *trace_; }
   const CompileStats& compile_stats() const { return compiler_->stats(); }
   int64_t programs() const { return table_.programs(); }
   void reset_stats();
@@ -92,6 +94,7 @@ class Runner {
   Result<std::shared_ptr<LoadedProgram>> load(Program program, const Region& region, int device);
   Result<std::vector<Buffer>> launch(LoadedProgram& loaded, std::vector<PJRT_Buffer*> arguments,
                                      std::span<const int32_t> words, std::span<const int64_t> withheld, int device);
+  void trace_launch(const LoadedProgram& loaded, const Buffer& output, int64_t launched, int device);
   Status check_memory(const LoadedProgram& loaded, size_t withheld, int device);
   std::shared_ptr<DeviceBuffer> adopt(Buffer buffer, const Type& type, int device);
   std::vector<Value> take_checks();
@@ -105,7 +108,8 @@ class Runner {
   Target target_;
   ProgramTable table_;
   RunnerStats stats_;
-  std::vector<std::shared_ptr<MemoryAccount>> accounts_;  // by device
+  std::shared_ptr<Trace> trace_ = std::make_shared<Trace>();  // shared with what is in flight
+  std::vector<std::shared_ptr<MemoryAccount>> accounts_;      // by device
   std::vector<int64_t> totals_;
   std::vector<std::deque<Event>> in_flight_;  // by device
 

@@ -249,6 +249,7 @@ at::DataPtr allocate_storage(size_t nbytes, int device) {
                            "tpu out of memory. there are no addresses for " + std::to_string(nbytes) + " bytes"));
   s->nbytes = nbytes;
   s->device = device;
+  s->made_at = 0;
   s->made_for = Type{Dtype::u8, Dims{static_cast<int64_t>(nbytes)}};
   return {nbytes ? s->address : nullptr, s, &release_storage,
           c10::Device(c10::DeviceType::PrivateUse1, static_cast<c10::DeviceIndex>(device))};
@@ -266,6 +267,15 @@ StorageValue* find_storage(const void* address) {
   StorageValue* s = std::prev(it)->second;
   bool inside = static_cast<const char*>(address) < s->address + s->capacity;
   return inside && s->in_use ? s : nullptr;
+}
+
+void for_each_live(const std::function<void(const StorageValue&)>& visit) {
+  drop_released();
+  Pool& p = pool();
+  std::lock_guard<std::mutex> lock(p.mutex);
+  for (const auto& [address, storage] : p.blocks) {
+    if (storage->in_use) visit(*storage);
+  }
 }
 
 void drop_released() {

@@ -16,6 +16,8 @@ at::DataPtr allocate_storage(size_t nbytes, int device);
 StorageValue* context_of(const at::DataPtr& data);
 // The live storage in whose range the address lies, or null.
 StorageValue* find_storage(const void* address);
+// Calls back for the storages in use. Under the graph's lock.
+void for_each_live(const std::function<void(const StorageValue&)>& visit);
 
 // Drops values of storages that died while somebody else held the graph's lock. Called under that lock.
 void drop_released();

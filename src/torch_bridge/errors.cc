@@ -4,6 +4,7 @@
 
 #include "base/loc.h"
 #include "stablehlo/build.h"
+#include "torch_bridge/memory_report.h"
 
 namespace tp::bridge {
 namespace {
@@ -19,6 +20,7 @@ std::string full_text(const Error& error) {
   if (error.code == Code::out_of_memory && text.find(" out of memory.") == std::string::npos) {
     text += "; tpu is out of memory.";
   }
+  if (error.code == Code::out_of_memory) text += largest_tensors();
   if (error.loc) text += "\n  recorded at " + loc_text(error.loc);
   return text;
 }

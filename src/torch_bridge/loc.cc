@@ -54,8 +54,9 @@ Loc innermost_user_line() {
 
 }  // namespace
 
-Loc record_loc() {
-  if (!env().loc && env().dump_dir.empty() && !detect_nan()) return 0;
+Loc record_loc() { return env().loc || !env().dump_dir.empty() || detect_nan() ? user_line() : 0; }
+
+Loc user_line() {
   if (!Py_IsInitialized() || !PyGILState_GetThisThreadState()) return 0;
   PyGILState_STATE state = PyGILState_Ensure();
   Loc loc = innermost_user_line();

@@ -8,6 +8,7 @@
 #include "torch_bridge/allocator.h"
 #include "torch_bridge/dtypes.h"
 #include "torch_bridge/errors.h"
+#include "torch_bridge/loc.h"
 #include "torch_bridge/pending.h"
 #include "torch_bridge/runtime.h"
 
@@ -123,9 +124,14 @@ at::Tensor make_over(c10::Storage storage, at::ScalarType dtype) {
       std::move(storage), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), c10::scalarTypeToTypeMeta(dtype));
 }
 
+// What an out-of-memory report names by its line.
+constexpr size_t kLarge = size_t{1} << 20;
+
 c10::Storage new_storage(size_t nbytes, int device) {
-  return c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), nbytes,
-                                               allocate_storage(nbytes, device), &device_allocator(), true);
+  at::DataPtr data = allocate_storage(nbytes, device);
+  if (nbytes >= kLarge) context_of(data)->made_at = user_line();
+  return c10::make_intrusive<c10::StorageImpl>(c10::StorageImpl::use_byte_size_t(), nbytes, std::move(data),
+                                               &device_allocator(), true);
 }
 
 }  // namespace

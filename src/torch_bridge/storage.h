@@ -20,6 +20,7 @@ struct StorageValue {
   bool rebased = false;  // took the dims of a view that covers it, since the last write
   size_t nbytes = 0;
   int device = 0;
+  Loc made_at = 0;  // of large ones: the user's line
   // Of allocator.cc, under its lock.
   char* address = nullptr;
   size_t capacity = 0;
