@@ -35,6 +35,9 @@ target_include_directories(torch_bridge SYSTEM PRIVATE "${TP_TORCH_DIR}/include"
 target_compile_definitions(torch_bridge PRIVATE _GLIBCXX_USE_CXX11_ABI=${torch_abi} TP_VERSION="${PROJECT_VERSION}")
 # -fpch-preprocess lets ccache see through the precompiled header.
 target_compile_options(torch_bridge PRIVATE -fpch-preprocess)
+# What torch's profiler was built with; its fmt is not exported.
+set_source_files_properties(${CMAKE_SOURCE_DIR}/src/torch_bridge/profiler.cc
+                            PROPERTIES COMPILE_DEFINITIONS "USE_KINETO;FMT_HEADER_ONLY" SKIP_PRECOMPILE_HEADERS ON)
 target_precompile_headers(torch_bridge PRIVATE <ATen/core/Tensor.h> <ATen/core/dispatch/Dispatcher.h>
                           <torch/library.h>)
 foreach(library torch torch_cpu torch_python c10)

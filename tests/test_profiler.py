@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import pytest
@@ -46,7 +47,7 @@ def test_a_device_does_one_program_after_the_other(weight: torch.Tensor, tmp_pat
     run.export_chrome_trace(str(tmp_path / "trace.json"))
     events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
     programs = sorted((e for e in events if e.get("cat") == "kernel"), key=lambda e: e["ts"])
-    for before, after in zip(programs, programs[1:]):
+    for before, after in itertools.pairwise(programs):
         assert before["ts"] + before["dur"] <= after["ts"] + 0.002  # microseconds, rounded to nanoseconds
 
 

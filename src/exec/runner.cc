@@ -336,11 +336,13 @@ Result<std::shared_ptr<LoadedProgram>> Runner::load(Program program, const Regio
 void Runner::trace_launch(const LoadedProgram& loaded, const Buffer& output, int64_t launched, int device) {
   Result<Event> ready = output.ready_event();
   if (!ready.ok()) return;
-  Span span{Span::Kind::program, device, loaded.name, launched, 0, loaded.nodes};
-  (void)std::move(ready.value()).on_ready([trace = trace_, span = std::move(span)](Status) mutable {
+  Span span{Span::Kind::program, device, loaded.name, launched, launched, loaded.nodes};
+  trace_->expect();
+  Status registered = std::move(ready.value()).on_ready([trace = trace_, span](Status) mutable {
     span.end = Trace::now();
-    trace->add(std::move(span));
+    trace->add_expected(std::move(span));
   });
+  if (!registered.ok()) trace_->add_expected(std::move(span));
 }
 
 Status Runner::check_memory(const LoadedProgram& loaded, size_t withheld, int device) {

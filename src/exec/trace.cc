@@ -5,6 +5,12 @@
 #include <map>
 
 namespace tp {
+namespace {
+
+// For the callbacks of programs that have ended.
+constexpr std::chrono::seconds kPatience{5};
+
+}  // namespace
 
 int64_t Trace::now() {
   auto since = std::chrono::system_clock::now().time_since_epoch();
@@ -22,8 +28,20 @@ void Trace::add(Span span) {
   if (recording_) spans_.push_back(std::move(span));
 }
 
-std::vector<Span> Trace::stop() {
+void Trace::expect() {
   std::lock_guard<std::mutex> lock(mutex_);
+  ++expected_;
+}
+
+void Trace::add_expected(Span span) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (recording_) spans_.push_back(std::move(span));
+  if (--expected_ == 0) all_added_.notify_all();
+}
+
+std::vector<Span> Trace::stop() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  all_added_.wait_for(lock, kPatience, [this] { return expected_ == 0; });
   recording_ = false;
   std::vector<Span> spans;
   spans.swap(spans_);

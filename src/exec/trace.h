@@ -2,6 +2,7 @@
 // What ran when, for a profiler that asks. Thread-safe; while nobody records it costs one load a launch.
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -31,10 +32,15 @@ class Trace {
   std::vector<Span> stop();
   // Dropped unless recording.
   void add(Span span);
+  // A span whose end comes later, on a thread of the plugin: stop() waits for its add_expected(), though not for ever.
+  void expect();
+  void add_expected(Span span);
 
  private:
   std::atomic<bool> recording_{false};
   std::mutex mutex_;
+  std::condition_variable all_added_;
+  int64_t expected_ = 0;
   std::vector<Span> spans_;
 };
 

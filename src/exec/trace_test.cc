@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <thread>
+
 using tp::Span;
 using tp::Trace;
 
@@ -16,6 +18,18 @@ TEST_CASE("spans are kept between start and stop only") {
   CHECK(spans[0].name == "during");
   CHECK(!trace.recording());
   CHECK(trace.stop().empty());
+}
+
+TEST_CASE("stop waits for the spans that were announced") {
+  Trace trace;
+  trace.start();
+  trace.expect();
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    trace.add_expected({.kind = Span::Kind::program, .device = 0, .name = "late", .start = 1, .end = 2});
+  });
+  CHECK(trace.stop().size() == 1);
+  later.join();
 }
 
 TEST_CASE("a program begins when the one before it on its device has ended") {

@@ -2,8 +2,6 @@
 
 #if __has_include(<torch/csrc/profiler/standalone/privateuse1_profiler.h>)
 
-#define USE_KINETO
-#define FMT_HEADER_ONLY  // torch does not export its copy
 #include <torch/csrc/profiler/standalone/privateuse1_profiler.h>
 
 #include <ATen/Context.h>
