@@ -44,6 +44,24 @@ def run(as_json: bool = False) -> int:
     return 1 if any(problem["broken"] for problem in report["problems"]) else 0
 
 
+def run_selftest(path: Path) -> int:
+    """Prints the report and an outcome for each check, and writes both to `path`; 1 when something is broken."""
+    from torch_pjrt import selftest
+
+    facts = examine()
+    print(_as_text(facts))
+    if any(problem["broken"] for problem in facts["problems"]):
+        print("no selftest before that is mended")
+        return 1
+    print("selftest")
+    try:
+        path.open("a").close()
+    except OSError as error:
+        print(f"  the report cannot be written: {error}")
+        return 1
+    return 1 if selftest.report(path, facts) else 0
+
+
 def examine() -> dict[str, Any]:
     """The report as plain data."""
     problems: list[Problem] = []

@@ -106,6 +106,10 @@ Result<Values> Runner::run_captured(CapturedProgram& captured, std::span<const V
       std::memcpy(&captured.words[captured.loaded->program.packing[random.packing].word], &v, sizeof(v));
     }
     TP_TRY(outputs, launch(*captured.loaded, std::move(buffers), captured.words, withheld, device));
+    for (int64_t p : captured.loaded->program.donated) {
+      bool kept = std::find(withheld.begin(), withheld.end(), p) != withheld.end();
+      if (!kept) device_buffer(*arguments[captured.argument_of[p]].get())->give_away();
+    }
   }
   // Two asked outputs may be one result; they share its leaf.
   Values leaves(outputs.size()), results;

@@ -15,10 +15,17 @@ class DeviceBuffer : public Resident {
       : buffer_(std::move(buffer)), bytes_(bytes), account_(std::move(account)) {
     account_->add(bytes_);
   }
-  ~DeviceBuffer() override { account_->remove(bytes_); }
+  ~DeviceBuffer() override {
+    if (account_) account_->remove(bytes_);
+  }
 
   Buffer& buffer() { return buffer_; }
   int64_t bytes() const { return bytes_; }
+  // A program took the bytes over for one of its outputs.
+  void give_away() {
+    account_->remove(bytes_);
+    account_.reset();
+  }
 
  private:
   Buffer buffer_;

@@ -258,6 +258,10 @@ Status Runner::run(std::span<Node* const> roots, std::span<Node* const> live) {
   }
   TP_TRY(std::vector<Buffer> outputs,
          launch(*loaded, std::move(arguments), pack_numbers(loaded->program, region), withheld, device));
+  for (int64_t i : loaded->program.donated) {
+    bool kept = std::find(withheld.begin(), withheld.end(), i) != withheld.end();
+    if (!kept) device_buffer(*region.leaves[i])->give_away();
+  }
   // The leaves that were given away live only in the region's nodes, which go now.
   for (size_t k = 0; k < outputs.size(); ++k) {
     int32_t index = loaded->program.results[k];
