@@ -2,12 +2,25 @@
 
 #include <algorithm>
 #include <charconv>
+#include <fstream>
+#include <iterator>
 
 namespace tp {
 namespace {
 
 // A process that meets this many structures keeps the most recent ones.
 constexpr size_t kMaxStructures = 4096;
+// How often the process's mappings are counted, which takes milliseconds.
+constexpr int kLoadsPerLook = 64;
+
+// A CPU plugin maps each program a dozen times, and ends the process when the kernel gives it no more mappings.
+bool mappings_run_short() {
+  int64_t allowed = 0;
+  if (!(std::ifstream("/proc/sys/vm/max_map_count") >> allowed)) return false;
+  std::ifstream maps("/proc/self/maps");
+  int64_t used = std::count(std::istreambuf_iterator<char>(maps), {}, '\n');
+  return used > allowed / 4 * 3;
+}
 
 std::string note_of(const std::vector<uint8_t>& promoted) {
   std::string text;
@@ -67,11 +80,17 @@ std::shared_ptr<LoadedProgram> ProgramTable::find(const StructureEntry& entry, c
 }
 
 void ProgramTable::trim() {
-  while (entries_.size() > kMaxStructures) {
-    auto oldest = std::min_element(entries_.begin(), entries_.end(),
-                                   [](const auto& a, const auto& b) { return a.second.last_use < b.second.last_use; });
-    entries_.erase(oldest);
+  size_t bound = kMaxStructures;
+  if (++loaded_since_look_ >= kLoadsPerLook) {
+    loaded_since_look_ = 0;
+    if (mappings_run_short()) bound = std::max<size_t>(entries_.size() / 2, 1);
   }
+  if (entries_.size() <= bound) return;
+  std::vector<std::pair<uint64_t, Digest>> by_age;
+  for (const auto& [structure, entry] : entries_) by_age.emplace_back(entry.last_use, structure);
+  auto kept = by_age.begin() + static_cast<std::ptrdiff_t>(by_age.size() - bound);
+  std::nth_element(by_age.begin(), kept, by_age.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (auto it = by_age.begin(); it != kept; ++it) entries_.erase(it->second);
 }
 
 int64_t ProgramTable::programs() const {

@@ -44,6 +44,7 @@ class ProgramTable {
  private:
   std::unordered_map<Digest, StructureEntry, DigestHash> entries_;
   uint64_t clock_ = 0;
+  int loaded_since_look_ = 0;
 };
 
 }  // namespace tp

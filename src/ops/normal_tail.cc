@@ -54,15 +54,13 @@ Value quantile(Build& b, const Value& p) {
 }
 
 template <Value (*F)(Build&, const Value&)>
-Value in_double(Build& b, Value x) {
-  Value wide = to_floating(b, x);
-  if (!wide) return Value();
-  return b.convert(F(b, b.convert(wide, Dtype::f64)), wide.dtype());
+Value evaluated(Build& b, Value x) {
+  return in_double(b, x, [&](const Value& wide) { return F(b, wide); });
 }
 
-TP_OP("aten::special_erfcx", in_double<scaled_erfc>, Layout::pointwise);
-TP_OP("aten::special_log_ndtr", in_double<log_cumulative>, Layout::pointwise);
-TP_OP("aten::special_ndtri", in_double<quantile>, Layout::pointwise);
+TP_OP("aten::special_erfcx", evaluated<scaled_erfc>, Layout::pointwise);
+TP_OP("aten::special_log_ndtr", evaluated<log_cumulative>, Layout::pointwise);
+TP_OP("aten::special_ndtri", evaluated<quantile>, Layout::pointwise);
 
 }  // namespace
 }  // namespace tp

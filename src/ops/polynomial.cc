@@ -1,4 +1,5 @@
-// Chebyshev polynomials of four kinds in their trigonometric form, in double: n tells the degree of each element.
+// Polynomials whose degree n each element tells: Chebyshev's of four kinds in their trigonometric form, in double, and
+// Hermite's by their recurrence.
 
 #include <cmath>
 
@@ -94,6 +95,29 @@ template <Kind kind>
 Value shifted(Build& b, Value x, Value n) {
   return evaluated<kind, true>(b, x, n);
 }
+// PyTorch has NaN for float32 beyond this degree.
+constexpr int kHighestHermite = 128;
+
+// H of the physicists (twice: 2) or He of the probabilists (twice: 1): P(k + 1) = twice x P(k) - twice k P(k - 1).
+template <int twice>
+Value hermite(Build& b, Value x, Value n) {
+  auto [l, r] = promoted_floating(b, x, n);
+  if (!l || !r) return Value();
+  if (l.dtype() != Dtype::f32) return b.decline("degrees go up to 512 in double, too many to write out");
+  // Neither infinity nor NaN is a degree.
+  Value degree = b.convert(b.select(b.is_finite(r), r, b.like(r, -1)), Dtype::s64);
+  Value step = b.mul(l, twice), before = b.like(l, 1), now = step;
+  for (int k = 1; k < kHighestHermite; ++k) {
+    Value next = b.sub(b.mul(step, now), b.mul(before, twice * k));
+    Value more = b.compare(Direction::gt, degree, b.constant_int(Dtype::s64, k));
+    before = b.select(more, now, before);
+    now = b.select(more, next, now);
+  }
+  now = b.select(b.compare(Direction::eq, degree, b.constant_int(Dtype::s64, 0)), b.like(now, 1), now);
+  now = b.select(b.compare(Direction::lt, degree, b.constant_int(Dtype::s64, 0)), b.like(now, 0), now);
+  return b.select(b.compare(Direction::gt, degree, b.constant_int(Dtype::s64, kHighestHermite)), b.like(now, NAN), now);
+}
+
 template <auto F>
 Value of_number(Build& b, Scalar x, Value n) {
   return F(b, number(b, x), n);
@@ -127,6 +151,12 @@ TP_OP("aten::special_shifted_chebyshev_polynomial_v.n_scalar", of_degree<shifted
 TP_OP("aten::special_shifted_chebyshev_polynomial_w", shifted<Kind::w>, Layout::pointwise);
 TP_OP("aten::special_shifted_chebyshev_polynomial_w.x_scalar", of_number<shifted<Kind::w>>, Layout::pointwise);
 TP_OP("aten::special_shifted_chebyshev_polynomial_w.n_scalar", of_degree<shifted<Kind::w>>, Layout::pointwise);
+TP_OP("aten::special_hermite_polynomial_h", hermite<2>, Layout::pointwise);
+TP_OP("aten::special_hermite_polynomial_h.x_scalar", of_number<hermite<2>>, Layout::pointwise);
+TP_OP("aten::special_hermite_polynomial_h.n_scalar", of_degree<hermite<2>>, Layout::pointwise);
+TP_OP("aten::special_hermite_polynomial_he", hermite<1>, Layout::pointwise);
+TP_OP("aten::special_hermite_polynomial_he.x_scalar", of_number<hermite<1>>, Layout::pointwise);
+TP_OP("aten::special_hermite_polynomial_he.n_scalar", of_degree<hermite<1>>, Layout::pointwise);
 
 }  // namespace
 }  // namespace tp

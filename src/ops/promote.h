@@ -36,4 +36,12 @@ Value in_accumulate(Build& b, const Value& x, F compute) {
   return b.convert(compute(b.convert(x, accumulate_type(x.dtype()))), x.dtype());
 }
 
+// The same in double, of numbers that became floating.
+template <class F>
+Value in_double(Build& b, const Value& x, F compute) {
+  Value floating = to_floating(b, x);
+  if (!floating) return Value();
+  return b.convert(compute(b.convert(floating, Dtype::f64)), floating.dtype());
+}
+
 }  // namespace tp

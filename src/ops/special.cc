@@ -1,8 +1,7 @@
-// Functions from torch.special: Bessel, polygamma, and logarithms that stay exact near their poles.
+// Functions from torch.special: polygamma, and logarithms that stay exact near their poles.
 
 #include <cmath>
 #include <numbers>
-#include <span>
 #include <vector>
 
 #include "ops/op.h"
@@ -17,62 +16,6 @@ Value floating_pair(Build& b, const Value& x, const Value& y, F compute) {
   if (!l || !r) return Value();
   Dtype wide = accumulate_type(l.dtype());
   return b.convert(compute(b.convert(l, wide), b.convert(r, wide)), l.dtype());
-}
-
-// A Chebyshev series at t in [-1, 1], by Clenshaw's rule. Coefficients below the dtype's precision are left out.
-Value chebyshev(Build& b, const Value& t, std::span<const double> series) {
-  const double least = t.dtype() == Dtype::f64 ? 0 : 1e-10;
-  Value twice = b.mul(t, 2), high = b.like(t, 0), higher = high;
-  for (size_t k = series.size() - 1; k > 0; --k) {
-    if (std::abs(series[k]) < least) continue;
-    Value next = b.add(b.sub(b.mul(twice, high), higher), series[k]);
-    higher = std::exchange(high, next);
-  }
-  return b.add(b.sub(b.mul(t, high), higher), series[0]);
-}
-
-// exp(-|x|) I0(x): one series in |x| up to 8, one in 1 / |x| above, both fitted to I0 itself.
-constexpr double kBelowEight[] = {
-    0.33839763720473803,    -0.30468267234319846,    0.17162090152220871,    -0.094901097048047611,
-    0.049305284239670663,   -0.023737414805899412,   0.010546460394594941,   -0.0043243099950505178,
-    0.0016394756169411939,  -0.00057637557453848467, 0.00018850288509570517, -5.7541950100697956e-05,
-    1.6448448070602305e-05, -4.4167383582899292e-06, 1.1173875388403865e-06, -2.6707938517722685e-07,
-    6.0469949897390404e-08, -1.3000249898809102e-08, 2.6598234781349817e-09, -5.1897948716295166e-10,
-    9.6758112633210655e-11, -1.7268342311638207e-11, 2.9551944225048034e-12, -4.8567816435252102e-13,
-    7.67552688074602e-14,   -1.1590728377086635e-14};
-constexpr double kAboveEight[] = {0.40224520550705439,     0.0033691164782556696,   6.8897583469158298e-05,
-                                  2.8913705208161168e-06,  2.0489185892073489e-07,  2.2666689884764947e-08,
-                                  3.3962319752074004e-09,  4.9406022328835064e-10,  1.1889010229863134e-11,
-                                  -3.149916161238053e-11,  -1.3215896552034451e-11, -1.7941773067242651e-12,
-                                  7.1799269004205193e-13,  3.8528347179322962e-13,  1.5208862814974911e-14,
-                                  -4.1497361102926786e-14, -9.8482203295113816e-15, 3.8136160895874129e-15};
-
-Value scaled_bessel_zero(Build& b, const Value& x) {
-  Value size = b.abs(x);
-  Value low = chebyshev(b, b.sub(b.mul(size, 0.25), 1), kBelowEight);
-  Value far = b.maximum(size, b.like(size, 8));
-  Value high = b.mul(chebyshev(b, b.sub(b.div(b.like(far, 16), far), 1), kAboveEight), b.rsqrt(far));
-  return b.select(b.compare(Direction::le, size, 8), low, high);
-}
-
-Value i0e(Build& b, Value x) {
-  return in_accumulate(b, to_floating(b, x), [&](const Value& w) { return scaled_bessel_zero(b, w); });
-}
-Value i0(Build& b, Value x) {
-  return in_accumulate(b, to_floating(b, x), [&](const Value& w) {
-    // Half the exponent on each side: exp(|x|) alone overflows before I0 does.
-    Value half = b.exponential(b.mul(b.abs(w), 0.5));
-    return b.mul(b.mul(scaled_bessel_zero(b, w), half), half);
-  });
-}
-Value i1e(Build& b, Value x) {
-  return in_accumulate(b, to_floating(b, x), [&](const Value& w) { return b.unary(Op::bessel_i1e, w); });
-}
-Value i1(Build& b, Value x) {
-  return in_accumulate(b, to_floating(b, x), [&](const Value& w) {
-    Value half = b.exponential(b.mul(b.abs(w), 0.5));
-    return b.mul(b.mul(b.unary(Op::bessel_i1e, w), half), half);
-  });
 }
 
 // CHLO's polygamma adds up a fixed number of terms, too few below zero: there the reflection rule is used.
@@ -238,16 +181,10 @@ Value logit_backward(Build& b, Value grad, Value x, std::optional<double> eps) {
   return b.convert(b.select(outside, b.like(w, eps ? 0 : NAN), slope), grad.dtype());
 }
 
-TP_OP("aten::i0", i0, Layout::pointwise);
-TP_OP("aten::special_i0e", i0e, Layout::pointwise);
-TP_OP("aten::special_i1", i1, Layout::pointwise);
-TP_OP("aten::special_i1e", i1e, Layout::pointwise);
 TP_OP("aten::polygamma", polygamma, Layout::pointwise);
 TP_OP("aten::special_zeta", zeta, Layout::pointwise);
 TP_OP("aten::special_zeta.self_scalar", zeta_self_scalar, Layout::pointwise);
 TP_OP("aten::special_zeta.other_scalar", zeta_other_scalar, Layout::pointwise);
-TP_OP("aten::special_modified_bessel_i0", i0, Layout::pointwise);
-TP_OP("aten::special_modified_bessel_i1", i1, Layout::pointwise);
 TP_OP("aten::special_spherical_bessel_j0", spherical_bessel_j0, Layout::pointwise);
 TP_OP("aten::nextafter", nextafter, Layout::pointwise);
 TP_OP("aten::special_xlog1py", xlog1py, Layout::pointwise);
