@@ -30,7 +30,8 @@ Value adjoint(Build& b, const Value& x) {
 // is not positive.
 std::tuple<Value, Value> linalg_cholesky_ex(Build& b, Value x, bool upper, bool check_errors) {
   if (!require_square(b, x, "linalg.cholesky")) return {};
-  if (!is_floating(x.dtype()) || accumulate_type(x.dtype()) != x.dtype()) {
+  if (!b.require_floating(x)) return {};
+  if (accumulate_type(x.dtype()) != x.dtype()) {
     b.fail(Code::unimplemented, std::string("not implemented for ") + dtype_name(x.dtype()));
     return {};
   }

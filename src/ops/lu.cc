@@ -6,7 +6,7 @@
 namespace tp {
 namespace {
 
-constexpr int64_t kLargest = 32;
+constexpr int64_t kLargest = 16;
 
 int64_t rows_of(const Value& x) { return x.size(x.rank() - 2); }
 int64_t columns_of(const Value& x) { return x.size(x.rank() - 1); }
@@ -92,8 +92,8 @@ Factors factorize(Build& b, const Value& a, bool pivot, std::string_view op) {
     return {};
   }
   int64_t steps = std::min(rows_of(a), columns_of(a));
-  if (steps > kLargest || numel(a.dims()) == 0) {
-    b.decline("the steps of an elimination are written out, for 32 of them at most");
+  if (steps > kLargest) {
+    b.decline("the steps of an elimination are written out, for 16 of them at most");
     return {};
   }
   Value row = b.iota(Dtype::s32, a.dims(), a.rank() - 2), column = b.iota(Dtype::s32, a.dims(), a.rank() - 1);
@@ -104,6 +104,7 @@ Factors factorize(Build& b, const Value& a, bool pivot, std::string_view op) {
 
 // As LAPACK numbers them: from 1, s32[batch…, steps].
 Value pivots_of(Build& b, const Factors& f) {
+  if (f.pivots.empty()) return b.constant_int(Dtype::s32, 0, with_last(f.lu, {0}));
   Values parts;
   for (const Value& pivot : f.pivots) parts.push_back(with_column(b, b.add(pivot, 1)));
   return b.concatenate(parts, parts[0].rank() - 1);
@@ -187,8 +188,8 @@ std::tuple<Value, Value, Value> lu_unpack(Build& b, Value lu, Value pivots, bool
       !b.require(lu.rank() >= 2, "torch.lu_unpack: The input tensor LU_data must have at least 2 dimensions.")) {
     return {};
   }
-  if (numel(lu.dims()) == 0 || std::min(rows_of(lu), columns_of(lu)) > kLargest) {
-    b.decline("the swaps are written out, for 32 of them at most");
+  if (std::min(rows_of(lu), columns_of(lu)) > kLargest) {
+    b.decline("the swaps are written out, for 16 of them at most");
     return {};
   }
   Value none = b.constant_int(lu.dtype(), 0, {0}), lower = none, upper = none, places = none;
@@ -231,9 +232,7 @@ Value linalg_lu_solve(Build& b, Value lu, Value pivots, Value rhs, bool left, bo
                  "linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix")) {
     return Value();
   }
-  if (rows_of(lu) > kLargest || numel(lu.dims()) == 0 || numel(rhs.dims()) == 0) {
-    return b.decline("the swaps are written out, for 32 of them at most");
-  }
+  if (rows_of(lu) > kLargest) return b.decline("the swaps are written out, for 16 of them at most");
   Dims batch = b.broadcast_dims(with_last(lu, {}), with_last(rhs, {}));
   auto batched = [&](const Value& x, std::initializer_list<int64_t> last) {
     Dims dims = batch;
