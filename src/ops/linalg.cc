@@ -54,6 +54,28 @@ Value trace(Build& b, Value x) {
   return b.sum(kept, {0, 1});
 }
 
+Value linalg_cross(Build& b, Value x, Value y, int64_t dim) {
+  if (!b.require(x.rank() == y.rank(), "linalg.cross: inputs must have the same number of dimensions.") ||
+      !b.require(x.dtype() == y.dtype(), std::string("linalg.cross: expected tensors of one dtype, got ") +
+                                             dtype_name(x.dtype()) + " and " + dtype_name(y.dtype()))) {
+    return Value();
+  }
+  int64_t along = b.wrap_dim(dim, x.rank());
+  if (!b.ok() || !b.require(x.size(along) == 3 && y.size(along) == 3,
+                            "linalg.cross: inputs dimension " + std::to_string(dim) + " must have length 3. Got " +
+                                std::to_string(x.size(along)) + " and " + std::to_string(y.size(along)))) {
+    return Value();
+  }
+  auto part = [&](const Value& v, int64_t i) { return b.slice_dim(v, along, i, i + 1); };
+  Values parts;
+  for (int64_t i = 0; i < 3; ++i) {
+    int64_t j = (i + 1) % 3, k = (i + 2) % 3;
+    parts.push_back(b.sub(b.mul(part(x, j), part(y, k)), b.mul(part(x, k), part(y, j))));
+  }
+  return b.concatenate(parts, along);
+}
+
+TP_OP("aten::linalg_cross", linalg_cross);
 TP_OP("aten::trace", trace);
 TP_OP("aten::linalg_cholesky_ex", linalg_cholesky_ex);
 

@@ -136,6 +136,15 @@ std::vector<at::Tensor> written_tensors(const BoundOp& op, const c10::IValue* ar
   return written;
 }
 
+// TensorIterator resizes an out tensor only where it is no input, too.
+bool is_input(const BoundOp& op, const c10::IValue* args, const at::Tensor& target) {
+  for (size_t i = 0; i < op.num_args; ++i) {
+    if (std::find(op.writes.begin(), op.writes.end(), static_cast<int>(i)) != op.writes.end()) continue;
+    if (args[i].isTensor() && args[i].toTensor().is_same(target)) return true;
+  }
+  return false;
+}
+
 void write_back(Build& b, const BoundOp& op, const Values& values, const c10::IValue* args) {
   std::vector<at::Tensor> targets = written_tensors(op, args);
   for (size_t k = 0; k < targets.size() && k < values.size(); ++k) {
@@ -143,7 +152,13 @@ void write_back(Build& b, const BoundOp& op, const Values& values, const c10::IV
     if (!values[k]) continue;  // not written by this call
     if (op.form == Form::out) {
       at::IntArrayRef sizes(values[k].dims().data(), values[k].dims().size());
-      if (target.sizes() != sizes) at::native::resize_output(target, sizes);
+      bool fits = target.sizes() == sizes;
+      if (!fits && op.entry->layout == Layout::pointwise && is_input(op, args, target)) {
+        b.fail(Code::invalid_argument, "output with shape [" + dims_text(to_dims(target.sizes())) +
+                                           "] doesn't match the broadcast shape [" + dims_text(values[k].dims()) + "]");
+        return;
+      }
+      if (!fits) at::native::resize_output(target, sizes);
     }
     if (!op.may_overlap) at::assert_no_internal_overlap(target);
     Value value = fitted(b, values[k], target, op);

@@ -20,7 +20,7 @@ OutDtype out_dtype_of(const std::string& name, const std::string& overload) {
       "take",         "topk",          "tril",         "triu",        "trunc",
       "vdot",         "where"};
   static const std::unordered_set<std::string> any = {
-      "arange", "bernoulli", "cumprod", "cumsum", "eye", "full", "linspace", "logspace", "normal",
+      "arange", "bernoulli", "cumprod", "cumsum", "eye", "full", "linspace", "logspace", "nansum", "normal",
   };
   std::string base = name.substr(sizeof("aten::") - 1);
   // max.out and min.out are the elementwise maximum and minimum.
