@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 
 import pytest
+import torch
 from conftest import Child
+from torch_pjrt.integrations import random_state
 from torch_pjrt.integrations.hooks import when_imported
 
 TINY = """
@@ -23,6 +25,16 @@ def ok(child: Child, code: str, **variables: str | None) -> str:
     done = child(code, seconds=300, **variables)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
+
+
+def test_random_state_of_a_machine_with_more_devices(tmp_path) -> None:
+    states = [*torch.tpu.get_rng_state_all(), torch.tpu.get_rng_state(0), torch.tpu.get_rng_state(0)]
+    torch.save(states, tmp_path / "tpu_rng_state_0.pth")
+    first = torch.rand(4, device="tpu").tolist()
+    random_state.load(tmp_path, 0)
+    assert torch.rand(4, device="tpu").tolist() == first
+    torch.save([], tmp_path / "tpu_rng_state_0.pth")
+    random_state.load(tmp_path, 0)
 
 
 def test_accelerate_takes_the_tpu(child: Child) -> None:

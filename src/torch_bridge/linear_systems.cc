@@ -72,6 +72,8 @@ Tensor tpu_cholesky(const Tensor& a, bool upper) {
 // --- out= forms
 
 void put(const Tensor& out, const Tensor& value) {
+  TORCH_CHECK(out.scalar_type() == value.scalar_type(), "Expected out tensor to have dtype ", value.scalar_type(),
+              ", but got ", out.scalar_type(), " instead");
   at::native::resize_output(out, value.sizes());
   out.copy_(value);
 }
@@ -106,7 +108,12 @@ std::tuple<Tensor&, Tensor&, Tensor&, Tensor&> linalg_solve_ex_out(const Tensor&
 }
 
 Tensor& cholesky_out(const Tensor& a, bool upper, Tensor& out) {
-  put(out, tpu_cholesky(a, upper));
+  Tensor factor = tpu_cholesky(a, upper);
+  TORCH_CHECK(c10::canCast(factor.scalar_type(), out.scalar_type()),
+              "cholesky: Expected result to be safely castable from ", factor.scalar_type(),
+              " dtype, but got result with dtype ", out.scalar_type());
+  at::native::resize_output(out, factor.sizes());
+  out.copy_(factor);
   return out;
 }
 

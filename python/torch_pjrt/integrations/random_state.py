@@ -18,7 +18,8 @@ def save(folder: str | Path, process_index: int) -> None:
 
 
 def load(folder: str | Path, process_index: int) -> None:
-    """Takes back what save() wrote; a folder without it, from another device, changes nothing."""
+    """Takes back what save() wrote, for the devices that are here. A folder without it changes nothing."""
     file = _file(folder, process_index)
     if file.exists() and torch.tpu.is_available():
-        torch.tpu.set_rng_state_all(torch.load(file, weights_only=True))
+        for index, state in zip(range(torch.tpu.device_count()), torch.load(file, weights_only=True), strict=False):
+            torch.tpu.set_rng_state(state, index)
