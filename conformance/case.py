@@ -96,6 +96,8 @@ def move(tree: Any, device: str, wider: bool = False) -> Any:
     Views of larger storages stay such views. `wider` makes floating types double."""
 
     def one(x: Any) -> Any:
+        if getattr(x, "stays_on_the_cpu", False):
+            return x
         if isinstance(x, torch.Tensor):
             return _copy(x, device, WIDER.get(x.dtype, x.dtype) if wider else x.dtype)
         if isinstance(x, torch.dtype) and wider:

@@ -110,8 +110,11 @@ Value fitted(Build& b, const Value& value, const at::Tensor& target, const Bound
     return b.fail(Code::invalid_argument, std::string("Expected out tensor to have dtype ") + c10::toString(from) +
                                               ", but got " + c10::toString(to) + " instead");
   }
-  if ((rule == OutDtype::castable || rule == OutDtype::joined) && !c10::canCast(from, to)) {
-    Code code = rule == OutDtype::joined ? Code::type : Code::invalid_argument;
+  bool casts = rule == OutDtype::castable || rule == OutDtype::joined || rule == OutDtype::computed;
+  if (casts && !c10::canCast(from, to)) {
+    Code code = rule == OutDtype::joined     ? Code::type
+                : rule == OutDtype::computed ? Code::unimplemented
+                                             : Code::invalid_argument;
     return b.fail(code, std::string("result type ") + c10::toString(from) +
                             " can't be cast to the desired output type " + c10::toString(to));
   }

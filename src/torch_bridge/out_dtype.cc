@@ -77,6 +77,7 @@ OutDtype out_dtype_of(const std::string& name, const std::string& overload) {
   // max.out and min.out are the elementwise maximum and minimum.
   bool with_dim = (base == "max" || base == "min") && overload.rfind("dim", 0) == 0;
   if (with_dim || exact.count(base)) return OutDtype::exact;
+  if (base == "nansum") return OutDtype::computed;
   if (base == "cat" || base == "stack") return OutDtype::joined;
   return any.count(base) ? OutDtype::any : OutDtype::castable;
 }

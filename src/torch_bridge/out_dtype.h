@@ -7,8 +7,9 @@
 
 namespace tp::bridge {
 
-// joined: castable, with a TypeError.
-enum class OutDtype : uint8_t { castable, joined, exact, any };
+// joined: castable, with a TypeError. computed: castable, with a NotImplementedError, since PyTorch computes in out's
+// dtype.
+enum class OutDtype : uint8_t { castable, joined, computed, exact, any };
 
 // Of "aten::add" with its overload.
 OutDtype out_dtype_of(const std::string& name, const std::string& overload);
