@@ -49,6 +49,20 @@ def test_a_training_loop_equals_the_cpus(options):
     assert got == pytest.approx(steps(*reference, 6), rel=2e-2 if "mixed_precision" in options else 1e-3)
 
 
+def test_fp16_computes_in_half_and_scales_its_gradients():
+    scaling = accelerate.utils.GradScalerKwargs(init_scale=1024.0)
+    ours = prepared(mixed_precision="fp16", kwargs_handlers=[scaling])
+    assert ours[0].device.type == "tpu" and ours[0].mixed_precision == "fp16"
+    seen = []
+    projection = ours[0].unwrap_model(ours[1]).model.layers[0].mlp.up_proj
+    projection.register_forward_hook(lambda module, args, output: seen.append(output.dtype))
+    got = steps(*ours, 6)
+    assert set(seen) == {torch.float16} and ours[0].scaler.get_scale() == 1024.0
+    assert not ours[2].step_was_skipped
+    accelerate.state.AcceleratorState._reset_state(reset_partial_state=True)
+    assert got == pytest.approx(steps(*prepared(cpu=True), 6), rel=2e-2)
+
+
 def test_a_saved_state_goes_on_with_the_same_numbers(tmp_path):
     run = prepared(dropout=0.3)
     steps(*run, 3)

@@ -30,6 +30,16 @@ from accelerate import Accelerator
 assert Accelerator().device.type == "cpu"
 """
 
+ACCELERATE_FP16 = """
+from accelerate import Accelerator
+try:
+    Accelerator(mixed_precision="fp16")
+    raised = False
+except ValueError as error:
+    raised = True
+assert raised
+"""
+
 ACCELERATE_MEMORY = """
 from accelerate.utils import get_max_memory
 assert list(get_max_memory()) == ["cpu"]
@@ -74,6 +84,7 @@ assert compiles([5, 11]) > 0
     ("module", "code"),
     [
         ("accelerate.state", ACCELERATE_DEVICE),
+        ("accelerate.accelerator", ACCELERATE_FP16),
         ("accelerate.utils.modeling", ACCELERATE_MEMORY),
         ("accelerate.checkpointing", ACCELERATE_RANDOM_STATE),
         ("transformers.trainer", TINY + TRAINER_RANDOM_STATE),

@@ -1,9 +1,10 @@
-"""Accelerate 1.15 knows no device "tpu": it would choose the CPU, device_map="auto" would stay there, and save_state
-would leave its random state out."""
+"""Accelerate 1.15 knows no device "tpu": it would choose the CPU, device_map="auto" would stay there, save_state would
+leave its random state out, and fp16 is refused."""
 
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -16,6 +17,7 @@ from torch_pjrt.integrations.hooks import when_imported
 
 def install() -> None:
     """Waits for the modules that must be changed."""
+    when_imported("accelerate.accelerator", _patch_accelerator)
     when_imported("accelerate.checkpointing", _patch_checkpointing)
     when_imported("accelerate.state", _patch_state)
     when_imported("accelerate.utils.modeling", _patch_modeling)
@@ -33,6 +35,31 @@ def _patch_state(state: ModuleType) -> None:
         return device
 
     partial_state.default_device = property(default_device)
+
+
+def _patch_accelerator(module: ModuleType) -> None:
+    accelerator = module.Accelerator
+    before = accelerator.__init__
+
+    @functools.wraps(before)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        try:
+            before(self, *args, **kwargs)
+            return
+        except ValueError as error:
+            # The list of devices that may is a local name in there.
+            if "fp16 mixed precision requires a device" not in str(error) or self.device.type != "tpu":
+                raise
+        module.AcceleratorState._reset_state()
+        given = inspect.signature(before).bind(self, *args, **kwargs).arguments
+        given.pop("self")
+        before(self, **{**given, "mixed_precision": "no"})
+        self.state._mixed_precision = "fp16"
+        self.native_amp = True
+        scaler = self.scaler_handler.to_kwargs() if self.scaler_handler is not None else {}
+        self.scaler = torch.amp.GradScaler("tpu", **scaler)
+
+    accelerator.__init__ = init
 
 
 def _patch_checkpointing(checkpointing: ModuleType) -> None:
