@@ -25,7 +25,7 @@ def ids(length: int = 9) -> torch.Tensor:
 PLAIN = {"max_new_tokens": 8, "do_sample": False, "pad_token_id": 0, "eos_token_id": None}
 
 
-@pytest.mark.parametrize("name", ["llama3", "deepseek-v3", "gemma3", "mistral", "gpt-oss", "mamba", "t5", "bart"])
+@pytest.mark.parametrize("name", ["gemma3", "mistral", "gpt-oss", "mamba", "t5", "bart"])
 def test_families_generate_the_cpus_tokens(name):
     cpu, tpu = on_both(FAMILIES[name][0])
     torch.tpu.reset_stats()
